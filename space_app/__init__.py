@@ -1,0 +1,1 @@
+"""The dashboard: stages 7 and 8."""

@@ -1,0 +1,1 @@
+"""What all stages agree on: names on disk, ranges, records, schemas. Imports no stage."""
