@@ -23,7 +23,7 @@ class Code(IntEnum):
     KEYS = 1
     METRICS = 2
     SYSTEM = 3
-    OBJECT = 4
+    MIXED = 4
     EVENT = 5
 
 

@@ -102,8 +102,15 @@ class JournalTail:
         elif code == Code.SYSTEM:
             _, _, time_us, keys_id, values = record
             step = None
+        elif code == Code.MIXED:
+            _, _, step, time_us, keys_id, values, objects = record
+            code = Code.METRICS
+            for key, type_, payload, media in objects:
+                chunk.objects.append(
+                    ObjectRecord(seq=seq, step=step, time_us=time_us, key=key, type=type_, payload=payload, media=media)
+                )
         else:
-            self._add_other(chunk, record)
+            self._add_event(chunk, record)
             return
         block = blocks.get((code, keys_id))
         if block is None:
@@ -112,7 +119,8 @@ class JournalTail:
                 chunk.num_damaged += 1
                 return
             block = blocks[code, keys_id] = ScalarBlock(kind="metrics" if code == Code.METRICS else "system", keys=keys)
-            chunk.scalars.append(block)
+            if keys:
+                chunk.scalars.append(block)
         block.steps.append(step)
         block.seqs.append(seq)
         block.times_us.append(time_us)
@@ -121,18 +129,12 @@ class JournalTail:
         chunk.num_records += 1
 
     @staticmethod
-    def _add_other(chunk: Chunk, record: list[Any]) -> None:
-        if record[0] == Code.OBJECT:
-            _, seq, step, time_us, key, type_, payload, media = record
-            chunk.objects.append(
-                ObjectRecord(seq=seq, step=step, time_us=time_us, key=key, type=type_, payload=payload, media=media)
-            )
-        elif record[0] == Code.EVENT:
-            _, seq, time_us, type_, payload = record
-            chunk.events.append(EventRecord(seq=seq, time_us=time_us, type=type_, payload=payload))
-        else:
+    def _add_event(chunk: Chunk, record: list[Any]) -> None:
+        if record[0] != Code.EVENT:
             chunk.num_damaged += 1
             return
+        _, seq, time_us, type_, payload = record
+        chunk.events.append(EventRecord(seq=seq, time_us=time_us, type=type_, payload=payload))
         chunk.last_seq = max(chunk.last_seq, seq)
         chunk.num_records += 1
 
@@ -183,4 +185,4 @@ def list_segments(folder: Path) -> list[JournalName]:
     return sorted(name for name in map(JournalName.parse, names) if name is not None)
 
 
-__all__ = ["JournalTail", "header_document", "list_segments", "parse_header", "read_header"]
+__all__ = ["READ_BYTES", "JournalTail", "header_document", "list_segments", "parse_header", "read_header"]

@@ -128,13 +128,8 @@ class JournalWriter:
         """
         self.seq = seq = self.seq + 1
         time_us = self.now_us()
-        data = b"".join(
-            frame(self._encode([Code.OBJECT, seq, step, time_us, key, type_, payload, media]))
-            for key, type_, payload, media in objects
-        )
-        if keys:
-            data = self._named(keys, lambda id_: [Code.METRICS, seq, step, time_us, id_, values]) + data
-        self._append(data)
+        # One frame for the whole call: a reader that looks while it is written sees all of it or nothing.
+        self._append(self._named(keys, lambda id_: [Code.MIXED, seq, step, time_us, id_, values, objects]))
 
     def event(self, type_: str, payload: dict[str, Any]) -> None:
         """Appends one event.

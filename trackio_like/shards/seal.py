@@ -1,0 +1,209 @@
+"""Sealing: what a writer's journal has gained becomes one shard per kind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from trackio_like.format.names import JOURNAL_SUFFIX, JournalName, Kind, RunFolder, ShardName
+from trackio_like.format.records import Chunk, EventRecord, Header, ObjectRecord, ScalarBlock, ScalarKind
+from trackio_like.journal.reader import READ_BYTES, JournalTail, list_segments
+from trackio_like.shards.files import ShardInfo, write_shard
+from trackio_like.shards.mark import SealedMark
+from trackio_like.shards.tables import event_table, object_table, scalar_table
+
+SEAL_BYTES: Final = 16 << 20
+"""Journal bytes that one shard takes at most: bounds the memory of a pass."""
+_SEAL_LEVEL: Final = 1
+"""zstd level of fresh shards: they are soon compacted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealReport:
+    """What one pass over a writer did."""
+
+    num_calls: int
+    """Calls that are now in shards."""
+    num_damaged: int
+    """Frames that had a wrong checksum; their file is kept aside."""
+    shards: tuple[tuple[Kind, ShardName], ...]
+    is_finished: bool
+    """Whether the writer wrote its finish event: it writes no more."""
+
+
+class WriterSealer:
+    """Seals one writer's journal, pass by pass. Not thread-safe.
+
+    Keeps its place in memory; a new one starts from the mark on disk.
+    """
+
+    def __init__(self, folder: RunFolder, writer: str) -> None:
+        """Starts from the writer's mark.
+
+        Args:
+            folder: the run's folder.
+            writer: the writer's id.
+        """
+        self.folder = folder
+        self.writer = writer
+        self.header: Header | None = None
+        self.is_finished = False
+        self._mark_path = folder.sealed_mark(writer)
+        self._mark = SealedMark.load(self._mark_path)
+        self._tail: JournalTail | None = None
+        self._segment = self._mark.segment
+        self._num_damaged = 0
+
+    def seal(self) -> SealReport:
+        """Seals what the journal has gained since the last pass, in shards of about `SEAL_BYTES` of journal each.
+
+        Safe to be killed at any point, and to run twice at once: see `docs/design/files.md`.
+
+        Raises:
+            OSError: a shard or the mark cannot be written; the journal keeps every row.
+        """
+        num_calls, num_damaged, shards = 0, 0, []
+        while True:
+            chunks = self._read_batch()
+            if not chunks:
+                break
+            shards += self._write(chunks)
+            num_calls += sum(chunk.num_records for chunk in chunks)
+            num_damaged += sum(chunk.num_damaged for chunk in chunks)
+            self._advance(chunks)
+        self._drop_closed_segments()
+        return SealReport(
+            num_calls=num_calls, num_damaged=num_damaged, shards=tuple(shards), is_finished=self.is_finished
+        )
+
+    def drop_journal(self) -> None:
+        """Deletes the journal of a writer that writes no more, once it is sealed to its end.
+
+        Raises:
+            OSError: the folder cannot be changed.
+        """
+        for name in self._segments():
+            self._drop(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._mark_path)
+
+    def _read_batch(self) -> list[Chunk]:
+        """The next chunks, across segments, up to about `SEAL_BYTES`."""
+        chunks: list[Chunk] = []
+        while len(chunks) * READ_BYTES < SEAL_BYTES:
+            chunk = self._read_chunk()
+            if chunk is None:
+                break
+            self.header = chunk.header
+            chunks.append(chunk)
+        return chunks
+
+    def _read_chunk(self) -> Chunk | None:
+        while True:
+            chunk = self._read_tail()
+            if chunk is not None:
+                return chunk
+            following = self._next_segment()
+            if following is None:
+                return None
+            # The writer may have put a last frame into the old segment between our read and its rotation.
+            chunk = self._read_tail()
+            if chunk is not None:
+                return chunk
+            is_marked = following.segment == self._mark.segment
+            self._tail = JournalTail(
+                self.folder.journal / str(following), offset=self._mark.offset if is_marked else 0
+            )
+            self._segment = following.segment
+
+    def _read_tail(self) -> Chunk | None:
+        if self._tail is None:
+            return None
+        try:
+            return self._tail.read()
+        except FileNotFoundError:
+            return None
+
+    def _segments(self) -> list[JournalName]:
+        return [name for name in list_segments(self.folder.journal) if name.writer == self.writer]
+
+    def _next_segment(self) -> JournalName | None:
+        """The first segment behind the current one, or the marked one itself at the start."""
+        for name in self._segments():
+            if name.segment > self._segment or (self._tail is None and name.segment == self._segment):
+                return name
+        return None
+
+    def _write(self, chunks: list[Chunk]) -> list[tuple[Kind, ShardName]]:
+        records = _Batch(chunks)
+        if records.last == 0:
+            return []
+        header = chunks[-1].header
+        name = ShardName(writer=self.writer, first=records.first, last=records.last)
+        written: list[tuple[Kind, ShardName]] = []
+        for kind in get_args(ScalarKind):
+            blocks = records.scalars[kind]
+            if blocks:
+                table, summary = scalar_table(header, kind, blocks)
+                info = ShardInfo(
+                    attempt=header.attempt, rank=header.rank, num_rows=table.num_rows, summary=summary
+                )
+                write_shard(self.folder.shards(kind), name, kind, table, info=info, compression_level=_SEAL_LEVEL)
+                written.append((kind, name))
+        others: list[tuple[Kind, int]] = [("objects", len(records.objects)), ("events", len(records.events))]
+        for kind, num_rows in others:
+            if num_rows:
+                is_event = kind == "events"
+                table = event_table(header, records.events) if is_event else object_table(header, records.objects)
+                info = ShardInfo(attempt=header.attempt, rank=header.rank, num_rows=num_rows, summary={})
+                write_shard(self.folder.shards(kind), name, kind, table, info=info, compression_level=_SEAL_LEVEL)
+                written.append((kind, name))
+        self.is_finished = self.is_finished or any(event.type == "finish" for event in records.events)
+        return written
+
+    def _advance(self, chunks: list[Chunk]) -> None:
+        assert self._tail is not None
+        self._num_damaged += sum(chunk.num_damaged for chunk in chunks)
+        last_seq = max(chunk.last_seq for chunk in chunks)
+        self._mark = SealedMark(
+            segment=self._segment, offset=self._tail.offset, seq=max(self._mark.seq, last_seq)
+        )
+        self._mark.save(self._mark_path)
+
+    def _drop_closed_segments(self) -> None:
+        """Deletes segments that a later one follows: they grow no more, and the mark is behind them."""
+        for name in self._segments():
+            if name.segment < self._mark.segment:
+                self._drop(name)
+
+    def _drop(self, name: JournalName) -> None:
+        path = self.folder.journal / str(name)
+        with contextlib.suppress(FileNotFoundError):
+            if self._num_damaged:
+                os.replace(path, path.with_suffix(f"{JOURNAL_SUFFIX}.damaged"))
+            else:
+                os.unlink(path)
+
+
+class _Batch:
+    """The records of some chunks by kind, and the range of their sequence numbers."""
+
+    def __init__(self, chunks: list[Chunk]) -> None:
+        self.scalars: dict[ScalarKind, list[ScalarBlock]] = {kind: [] for kind in get_args(ScalarKind)}
+        self.objects: list[ObjectRecord] = []
+        self.events: list[EventRecord] = []
+        firsts: list[int] = []
+        for chunk in chunks:
+            for block in chunk.scalars:
+                self.scalars[block.kind].append(block)
+            self.objects += chunk.objects
+            self.events += chunk.events
+            firsts += [block.seqs[0] for block in chunk.scalars]
+            firsts += [record.seq for record in (*chunk.objects[:1], *chunk.events[:1])]
+        self.first = min(firsts, default=0)
+        self.last = max((chunk.last_seq for chunk in chunks), default=0)
+
+
+__all__ = ["SEAL_BYTES", "SealReport", "WriterSealer"]
