@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from typing import TYPE_CHECKING
@@ -25,53 +26,86 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 @pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """This test's root: `TRACKIO_DIR`, not made yet; every other TRACKIO_* variable is unset."""
+def same_environment() -> Iterator[None]:
+    """Fails a test that leaves another environment; set up before monkeypatch, so that it looks after its undoing."""
+    environment = dict(os.environ)
+    yield
+    changed = {key for key in environment.keys() | os.environ.keys() if environment.get(key) != os.environ.get(key)}
+    changed.discard("PYTEST_CURRENT_TEST")
+    for key in changed:
+        os.environ.pop(key, None)
+        if key in environment:
+            os.environ[key] = environment[key]
+    assert not changed, f"environment variables left changed: {sorted(changed)}; use monkeypatch"
+
+
+@pytest.fixture(autouse=True)
+def root(same_environment: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This test's root: `TRACKIO_DIR`, not made yet. No daemon is started but where a test asks for `daemon`."""
     for name in [name for name in os.environ if name.startswith("TRACKIO_")]:
         monkeypatch.delenv(name)
     folder = tmp_path / "root"
     monkeypatch.setenv("TRACKIO_DIR", str(folder))
+    monkeypatch.setenv("TRACKIO_DAEMON", "off")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     return folder
 
 
+@pytest.fixture
+def daemon(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Lets `init()` start a real daemon, which seals ten times a second and has ended when the test has."""
+    monkeypatch.setenv("TRACKIO_DAEMON", "process")
+    monkeypatch.setenv("TRACKIO_SEAL_INTERVAL_S", "0.1")
+    monkeypatch.setenv("TRACKIO_IDLE_EXIT_S", "2")
+    yield
+    _end([process for process in psutil.process_iter() if _serves(process, root)])
+
+
 @pytest.fixture(autouse=True)
 def nothing_left_behind(root: Path) -> Iterator[None]:
-    """Fails a test that leaves a thread of ours, a child process or another environment."""
-    environment = dict(os.environ)
+    """Fails a test that leaves a thread of ours or a child process."""
     threads = set(threading.enumerate())
-    children = {child.pid for child in psutil.Process().children()}
+    children = set(psutil.Process().children())
     yield
     left_threads = [t for t in threading.enumerate() if t not in threads and t.name.startswith(THREAD_PREFIX)]
     for thread in left_threads:
         thread.join(END_TIMEOUT_S)
-    left_children = _end_daemons([c for c in psutil.Process().children(recursive=False) if c.pid not in children])
-    changed = {key for key in environment.keys() | os.environ.keys() if environment.get(key) != os.environ.get(key)}
-    changed -= {"PYTEST_CURRENT_TEST"}
-    for key in changed:
-        if key in environment:
-            os.environ[key] = environment[key]
-        else:
-            os.environ.pop(key)
+    left_children = [
+        child for child in psutil.Process().children() if child not in children and not _serves(child, root)
+    ]
+    _, left_children = psutil.wait_procs(left_children, timeout=1)
+    left_commands = [_command(child) for child in left_children]
+    _end(left_children)
     assert not [t.name for t in left_threads if t.is_alive()], "threads left running; close or finish what started them"
-    assert not left_children, f"child processes left running: {left_children}"
-    assert not changed, f"environment variables left changed: {sorted(changed)}; use monkeypatch"
+    assert not left_commands, f"child processes left running: {left_commands}"
 
 
-def _end_daemons(children: list[psutil.Process]) -> list[str]:
-    """Waits for what is ending anyway, ends the rest, and says what that was; daemons may idle, so they don't count."""
-    _, alive = psutil.wait_procs(children, timeout=0)
-    left = []
-    for child in alive:
-        try:
-            words = child.cmdline()
-            child.terminate()
-        except psutil.NoSuchProcess:
-            continue
-        if words and not any("trackio_like" in word and "sync" in word for word in words):
-            left.append(" ".join(words))
-    _, stubborn = psutil.wait_procs(alive, timeout=END_TIMEOUT_S)
-    for child in stubborn:
-        child.kill()
-    return left
+def _serves(process: psutil.Process, root: Path) -> bool:
+    """Whether a process is a daemon of this root: the one that a test's `init()` started, or a child's."""
+    try:
+        return (
+            process.pid != os.getpid()
+            and "python" in process.name()
+            and process.environ().get("TRACKIO_DIR") == str(root)
+            and any(word.startswith("trackio_like.sync") for word in process.cmdline())
+        )
+    except (psutil.Error, OSError):
+        return False
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return str(process)
+
+
+def _end(processes: list[psutil.Process]) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.terminate()
+    _, stubborn = psutil.wait_procs(processes, timeout=END_TIMEOUT_S)
+    for process in stubborn:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
