@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 THREAD_PREFIX = "trackio-like-"
+DAEMON_MODULE = "trackio_like.sync"
 END_TIMEOUT_S = 10.0
 """How long a thread or child that was told to end may take; a busy machine needs some of it."""
 
@@ -82,16 +83,12 @@ def nothing_left_behind(root: Path) -> Iterator[None]:
 
 
 def _serves(process: psutil.Process, root: Path) -> bool:
-    """Whether a process is a daemon of this root: the one that a test's `init()` started, or a child's."""
+    """Whether a process is a daemon of this test: of its root, or of another one in its folder."""
     try:
-        return (
-            process.pid != os.getpid()
-            and "python" in process.name()
-            and process.environ().get("TRACKIO_DIR") == str(root)
-            and any(word.startswith("trackio_like.sync") for word in process.cmdline())
-        )
+        words = process.cmdline()
     except (psutil.Error, OSError):
         return False
+    return DAEMON_MODULE in words and any(word.startswith(str(root.parent)) for word in words)
 
 
 def _command(process: psutil.Process) -> str:
