@@ -62,14 +62,14 @@ def live_page(served: Dashboard, new_page) -> list[Line]:
         child.stdout.readline()
         pause(3)
         loads = []
+        page = new_page()
         for _ in range(NUM_LOADS):
+            page.close()
             page = new_page()
             start = time.perf_counter()
             page.goto(f"{served.url}/?project=live", wait_until="commit")
             page.wait_for_function(CHART_READY, polling=20, timeout=60_000)
             loads.append(time.perf_counter() - start)
-            if len(loads) < NUM_LOADS:
-                page.close()
         pause(2)
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")

@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import trackio_like as trackio
-from benchmarks.places import fresh_root, seconds_until
+from benchmarks.places import fresh_root, pause, seconds_until
 from benchmarks.report import Line, run
 from benchmarks.serving import Dashboard, arrays, dashboard, header, panel, rss_of_gradio_mb
 
@@ -164,7 +165,7 @@ def last_values(served: Dashboard) -> list[Line]:
         ("keys", "last values of 100 runs x 1,000 keys", None),
     ):
         body = served.poll(project=project, want_runs=True)
-        taken_ms = median_ms(lambda project=project: served.poll(project=project, want_runs=True))
+        taken_ms = median_ms(partial(served.poll, project=project, want_runs=True))
         note = f"{len(header(body)['runs'])} runs, {len(body) / 1000:,.0f} kB"
         lines.append(Line(what=what, measured=taken_ms, unit="ms", bar=bar, note=note))
     return lines
@@ -181,7 +182,7 @@ def one_key_of_many_runs(served: Dashboard) -> list[Line]:
         start = time.perf_counter()
         served.poll(project=project, panels=wanted)
         cold_ms = (time.perf_counter() - start) * 1000
-        warm_ms = median_ms(lambda project=project, wanted=wanted: served.poll(project=project, panels=wanted))
+        warm_ms = median_ms(partial(served.poll, project=project, panels=wanted))
         lines.append(Line(what=f"{what}, cold", measured=cold_ms, unit="ms"))
         lines.append(Line(what="  warm", measured=warm_ms, unit="ms"))
     return lines
@@ -206,7 +207,7 @@ def live(served: Dashboard) -> list[Line]:
             head = header(body)
             since, epoch = head["cursor"], head["epoch"]
             sizes.append(len(body))
-            seconds_until(lambda start=start: time.perf_counter() - start >= 1, every_s=0.02)
+            pause(max(0, 1 - (time.perf_counter() - start)))
             used.append((served.cpu_s() - before) * 1000)
         child.kill()
     idle = header(served.poll(project="hundred", want_runs=True))

@@ -22,7 +22,8 @@ def measure() -> list[Line]:
     rng = random.Random(0)
     with fresh_root():
         trackio.init(project="bench")
-        plain, logged = [], []
+        plain: list[float] = []
+        logged: list[float] = []
         for block in range(NUM_BLOCKS):
             # The order changes from block to block, so that neither side always runs on the warmer cache.
             for is_logging in (False, True) if block % 2 else (True, False):

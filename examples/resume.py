@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import trackio_like as trackio
 
 
 def train(checkpoint: Path, *, stop_at: int) -> str:
     """Trains up to a step and saves every 50 steps; returns the run's id."""
-    state = json.loads(checkpoint.read_text()) if checkpoint.exists() else {"step": 0, "x": 5.0, "run_id": None}
+    state: dict[str, Any] = {"step": 0, "x": 5.0, "run_id": None}
+    if checkpoint.exists():
+        state = json.loads(checkpoint.read_text())
     run = trackio.init(project="resume", id=state["run_id"], resume="allow", config={"learning_rate": 0.01})
     x = state["x"]
     for step in range(state["step"], stop_at):

@@ -100,7 +100,8 @@ class Optimizer:
 def softmax(logits: Array) -> Array:
     """Probabilities, row by row."""
     exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponentials / exponentials.sum(axis=1, keepdims=True)
+    probabilities: Array = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return probabilities
 
 
 def cross_entropy(probabilities: Array, labels: Labels) -> float:
