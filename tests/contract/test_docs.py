@@ -26,7 +26,7 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
-def test_the_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+def test_the_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, daemon: None) -> None:
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks(page, "python")))
     done = subprocess.run(
@@ -36,7 +36,7 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
-def test_an_example_runs(path: Path, tmp_path: Path) -> None:
+def test_an_example_runs(path: Path, tmp_path: Path, daemon: None) -> None:
     fewer = ["--epochs", "1"] if path.name == "train_digits.py" else []
     done = subprocess.run([sys.executable, path, *fewer], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
