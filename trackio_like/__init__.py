@@ -1,0 +1,86 @@
+"""trackio_like: an experiment tracker for people who train models.
+
+>>> import trackio_like as trackio
+>>> run = trackio.init(project="my_project", config={"lr": 0.1})
+>>> trackio.log({"loss": 0.5})
+>>> trackio.finish()
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trackio_like._version import __version__ as __version__
+    from trackio_like.errors import (
+        ProjectNotFoundError,
+        RunNotFoundError,
+        TrackioLikeError,
+        TrackioLikeWarning,
+    )
+    from trackio_like.query.api import Api
+    from trackio_like.run.config import Config
+    from trackio_like.show import show
+    from trackio_like.tracking import Run, Tracker, alert, define_metric, finish, init, log, log_system
+
+    config: Config
+    run: Run | None
+
+__all__ = [
+    "Api",
+    "ProjectNotFoundError",
+    "Run",
+    "RunNotFoundError",
+    "Tracker",
+    "TrackioLikeError",
+    "TrackioLikeWarning",
+    "alert",
+    "config",
+    "define_metric",
+    "finish",
+    "init",
+    "log",
+    "log_system",
+    "run",
+    "show",
+]
+
+_HOME = {
+    "Api": "query.api",
+    "ProjectNotFoundError": "errors",
+    "Run": "tracking",
+    "RunNotFoundError": "errors",
+    "Tracker": "tracking",
+    "TrackioLikeError": "errors",
+    "TrackioLikeWarning": "errors",
+    "__version__": "_version",
+    "alert": "tracking",
+    "define_metric": "tracking",
+    "finish": "tracking",
+    "init": "tracking",
+    "log": "tracking",
+    "log_system": "tracking",
+    "show": "show",
+}
+_CURRENT = {"config": "current_config", "run": "current_run"}
+"""Names that mean the current run, and so are asked for anew each time."""
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name on first use, so that importing the package costs next to nothing.
+
+    Raises:
+        AttributeError: there is no such name.
+    """
+    if name in _CURRENT:
+        return getattr(importlib.import_module("trackio_like.tracking"), _CURRENT[name])()
+    if name not in _HOME:
+        raise AttributeError(f"module 'trackio_like' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"trackio_like.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 import zlib
@@ -148,8 +149,14 @@ class JournalWriter:
             return frame(self._encode(record(keys_id)))
         if len(self._key_ids) >= MAX_KEY_SETS:
             self._rotate()
-        keys_id = self._key_ids[keys] = len(self._key_ids)
-        return frame(self._encode([Code.KEYS, keys_id, keys])) + frame(self._encode(record(keys_id)))
+        keys_id = len(self._key_ids)
+        data = frame(self._encode([Code.KEYS, keys_id, keys])) + frame(self._encode(record(keys_id)))
+        self._key_ids[keys] = keys_id  # only now: a key that cannot be encoded must not count as named
+        return data
+
+    def names_key(self, key: str) -> bool:
+        """Whether this segment names the key among its scalars."""
+        return any(key in keys for keys in self._key_ids)
 
     # -- the file ------------------------------------------------------------------------------------------------
 
@@ -212,11 +219,13 @@ class JournalWriter:
                 done = _write(self._fd, data)
                 if done != len(data):
                     os.ftruncate(self._fd, self._size)
-                    raise OSError(28, "No space left on device")
+                    raise OSError(errno.ENOSPC, "No space left on device")
                 self._size += done
                 self._backlog.popleft()
                 self._backlog_bytes -= done
         except OSError as error:
+            if error.errno in (errno.ESTALE, errno.EBADF):
+                self._close_fd()  # the file is gone from a network file system: the next try opens another
             self.fault = WriteFault(error=error, num_waiting=len(self._backlog), num_dropped=self._num_dropped)
             return False
         self.fault = None
@@ -261,7 +270,7 @@ class JournalWriter:
             start += frame(self._encode([Code.KEYS, keys_id, keys]))
         try:
             if os.write(fd, start) != len(start):
-                raise OSError(28, "No space left on device")
+                raise OSError(errno.ENOSPC, "No space left on device")
         except OSError:
             os.close(fd)
             os.unlink(self.folder / str(name))

@@ -17,6 +17,8 @@ class SealedMark:
     """Bytes of that segment that are sealed."""
     seq: int
     """Sequence number of the last sealed call."""
+    is_finished: bool
+    """Whether the writer's finish event is sealed: it writes no more."""
 
     @classmethod
     def load(cls, path: Path) -> SealedMark:
@@ -26,9 +28,14 @@ class SealedMark:
         """
         try:
             document = json.loads(path.read_bytes())
-            return cls(segment=int(document["segment"]), offset=int(document["offset"]), seq=int(document["seq"]))
+            return cls(
+                segment=int(document["segment"]),
+                offset=int(document["offset"]),
+                seq=int(document["seq"]),
+                is_finished=bool(document["is_finished"]),
+            )
         except (OSError, ValueError, KeyError, TypeError):
-            return cls(segment=0, offset=0, seq=0)
+            return cls(segment=0, offset=0, seq=0, is_finished=False)
 
     def save(self, path: Path) -> None:
         """Replaces the file.

@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 from trackio_like.format.names import JOURNAL_SUFFIX, JournalName, Kind, RunFolder, ShardName
 from trackio_like.format.records import Chunk, EventRecord, Header, ObjectRecord, ScalarBlock, ScalarKind
-from trackio_like.journal.reader import READ_BYTES, JournalTail, list_segments
+from trackio_like.journal.reader import READ_BYTES, JournalTail, list_segments, read_header
 from trackio_like.shards.files import ShardInfo, write_shard
 from trackio_like.shards.mark import SealedMark
 from trackio_like.shards.tables import event_table, object_table, scalar_table
@@ -49,12 +49,30 @@ class WriterSealer:
         self.folder = folder
         self.writer = writer
         self.header: Header | None = None
-        self.is_finished = False
+        """Who writes; None until the first segment's header is whole."""
+        self.is_adopted = False
+        """Whether the writer's host is gone and this one seals for it."""
         self._mark_path = folder.sealed_mark(writer)
         self._mark = SealedMark.load(self._mark_path)
         self._tail: JournalTail | None = None
         self._segment = self._mark.segment
         self._num_damaged = 0
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the writer's finish event is sealed: it writes no more."""
+        return self._mark.is_finished
+
+    def load_header(self) -> Header | None:
+        """Who writes, also before anything is sealed; None where no header is whole yet."""
+        if self.header is None:
+            for name in self._segments():
+                try:
+                    self.header = read_header(self.folder.journal / str(name))
+                except FileNotFoundError:
+                    continue
+                break
+        return self.header
 
     def seal(self) -> SealReport:
         """Seals what the journal has gained since the last pass, in shards of about `SEAL_BYTES` of journal each.
@@ -160,7 +178,6 @@ class WriterSealer:
                 info = ShardInfo(attempt=header.attempt, rank=header.rank, num_rows=num_rows, summary={})
                 write_shard(self.folder.shards(kind), name, kind, table, info=info, compression_level=_SEAL_LEVEL)
                 written.append((kind, name))
-        self.is_finished = self.is_finished or any(event.type == "finish" for event in records.events)
         return written
 
     def _advance(self, chunks: list[Chunk]) -> None:
@@ -168,7 +185,10 @@ class WriterSealer:
         self._num_damaged += sum(chunk.num_damaged for chunk in chunks)
         last_seq = max(chunk.last_seq for chunk in chunks)
         self._mark = SealedMark(
-            segment=self._segment, offset=self._tail.offset, seq=max(self._mark.seq, last_seq)
+            segment=self._segment,
+            offset=self._tail.offset,
+            seq=max(self._mark.seq, last_seq),
+            is_finished=self._mark.is_finished or any(e.type == "finish" for chunk in chunks for e in chunk.events),
         )
         self._mark.save(self._mark_path)
 

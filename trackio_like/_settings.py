@@ -1,0 +1,163 @@
+"""The one place that reads the environment; after that, settings are a value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Final, Literal, cast, get_args
+
+DaemonMode = Literal["process", "thread", "off"]
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off", ""})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment asks for. Each field names its variable in `VARIABLES`."""
+
+    root: Path
+    """Folder that holds every project."""
+    run_id: str | None = None
+    """Joins this process into the run of that id."""
+    daemon: DaemonMode = "process"
+    """Where journals are sealed: a process of its own, a thread here, or only by `finish()`."""
+    fsync_interval_s: float = 1.0
+    """What a power cut can lose at most, in seconds."""
+    seal_interval_s: float = 1.0
+    """How often the daemon seals while someone logs, in seconds."""
+    idle_exit_s: float = 30.0
+    """How long the daemon stays when nobody logs, in seconds."""
+    handles_sigterm: bool = False
+    """Whether SIGTERM records the state `terminated` before the process ends."""
+    is_strict: bool = False
+    """Whether what would be a warning is raised: for tests."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
+        """The settings that an environment asks for.
+
+        Raises:
+            ValueError: a variable has a value that it cannot have; the message lists the ones it can.
+        """
+        default = cls(root=default_root(env))
+        return cls(
+            root=default.root,
+            run_id=env.get("TRACKIO_RUN_ID") or None,
+            daemon=_choice(env, "TRACKIO_DAEMON", default.daemon),
+            fsync_interval_s=_seconds(env, "TRACKIO_FSYNC_INTERVAL_S", default.fsync_interval_s),
+            seal_interval_s=_seconds(env, "TRACKIO_SEAL_INTERVAL_S", default.seal_interval_s),
+            idle_exit_s=_seconds(env, "TRACKIO_IDLE_EXIT_S", default.idle_exit_s),
+            handles_sigterm=_flag(env, "TRACKIO_HANDLE_SIGTERM"),
+            is_strict=_flag(env, "TRACKIO_STRICT"),
+        )
+
+
+VARIABLES: Final[Mapping[str, str]] = {
+    "TRACKIO_DIR": "root",
+    "TRACKIO_RUN_ID": "run_id",
+    "TRACKIO_DAEMON": "daemon",
+    "TRACKIO_FSYNC_INTERVAL_S": "fsync_interval_s",
+    "TRACKIO_SEAL_INTERVAL_S": "seal_interval_s",
+    "TRACKIO_IDLE_EXIT_S": "idle_exit_s",
+    "TRACKIO_HANDLE_SIGTERM": "handles_sigterm",
+    "TRACKIO_STRICT": "is_strict",
+}
+"""Every variable of ours, and the field it sets."""
+
+assert set(VARIABLES.values()) == {field.name for field in fields(Settings)}
+
+
+def default_root(env: Mapping[str, str]) -> Path:
+    """`TRACKIO_DIR`, else `$HF_HOME/trackio_like`, else the same below the user's cache folder."""
+    if env.get("TRACKIO_DIR"):
+        return Path(env["TRACKIO_DIR"]).expanduser()
+    if env.get("HF_HOME"):
+        return Path(env["HF_HOME"]).expanduser() / "trackio_like"
+    cache = env.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(cache).expanduser() / "huggingface" / "trackio_like"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rank:
+    """This process's place in a distributed job."""
+
+    rank: int = 0
+    world_size: int = 1
+    launch: str | None = None
+    """What all ranks of one launch agree on, or None where the launcher names nothing that they share."""
+
+
+_RANK_VARIABLES: Final = (
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
+_LAUNCH_VARIABLES: Final = (
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "OMPI_MCA_ess_base_jobid",
+    "TORCHELASTIC_RUN_ID",
+    "TORCHELASTIC_RESTART_COUNT",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+)
+
+
+def rank_from_env(env: Mapping[str, str] = os.environ, *, parent: str = "") -> Rank:
+    """This process's rank, from the variables of torchrun, Open MPI, MPICH and Slurm.
+
+    Args:
+        env: the environment.
+        parent: identity of the process that started this one; joins the ranks of a launch on one host.
+    """
+    for rank_name, size_name in _RANK_VARIABLES:
+        rank, size = env.get(rank_name, ""), env.get(size_name, "")
+        if rank.isdigit() and size.isdigit() and int(size) > 1:
+            shared = [f"{name}={env[name]}" for name in _LAUNCH_VARIABLES if env.get(name)]
+            # torchrun's defaults name every launch alike; its agent tells launches on one host apart.
+            if env.get("LOCAL_WORLD_SIZE") == size:
+                shared.append(f"parent={parent}")
+            return Rank(rank=int(rank), world_size=int(size), launch="|".join(shared) or None)
+    return Rank()
+
+
+def child_environment(package_folder: Path, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment of a process of ours: this one's, in which our package can be imported.
+
+    Args:
+        package_folder: the folder that holds the package.
+        env: this process's environment.
+    """
+    paths = [str(package_folder), *filter(None, [env.get("PYTHONPATH")])]
+    return {**env, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _choice(env: Mapping[str, str], name: str, default: DaemonMode) -> DaemonMode:
+    raw = env.get(name) or default
+    if raw not in get_args(DaemonMode):
+        raise ValueError(f"{name}={raw!r} is unknown; choose one of {', '.join(get_args(DaemonMode))}.")
+    return cast(DaemonMode, raw)
+
+
+def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    raw = env.get(name) or str(default)
+    try:
+        value = float(raw)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e9:
+        raise ValueError(f"{name}={raw!r} is not a time; give seconds above 0, such as {default:g}.")
+    return value
+
+
+def _flag(env: Mapping[str, str], name: str) -> bool:
+    raw = env.get(name, "").strip().lower()
+    if raw not in _TRUE | _FALSE:
+        raise ValueError(f"{name}={raw!r} is unknown; choose 1 or 0.")
+    return raw in _TRUE
+
+
+__all__ = ["VARIABLES", "DaemonMode", "Rank", "Settings", "child_environment", "default_root", "rank_from_env"]

@@ -1,0 +1,1 @@
+"""Stage 1 of 8. In: the calls of a training script. Out: records, handed to the journal before `log()` returns."""

@@ -1,0 +1,451 @@
+"""`LoggingRun`: checks values, numbers steps, and hands each call to the journal before it returns."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from trackio_like.errors import TrackioLikeError
+from trackio_like.journal.writer import JournalWriter
+from trackio_like.run.config import Config, masked, plain_config
+from trackio_like.run.guard import Guard
+from trackio_like.run.values import INT_MAX, INT_MIN, MAX_STEP, PLAIN, Scalar, as_step, sort_values
+
+logger = logging.getLogger(__name__)
+_FLOATS = frozenset({float})
+ALERT_LEVELS = ("info", "warn", "error")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunIdentity:
+    """What a run is called and where it stands."""
+
+    project: str
+    run_id: str
+    name: str
+    group: str | None
+    tags: tuple[str, ...]
+    attempt: int
+    """Counts resumes, from 1."""
+    next_step: int
+    """Step of the next call that names none."""
+    logs_metrics: bool
+    """Whether `log()` stores: False on the ranks that only send system metrics."""
+
+
+class Owner(Protocol):
+    """The process that a run is logged from: keeper, exit hooks and daemon, in one place."""
+
+    def opened(self, run: LoggingRun) -> None:
+        """A journal was opened for the run."""
+
+    def finished(self, run: LoggingRun) -> None:
+        """The run's journal was closed."""
+
+    def check_daemon(self, run: LoggingRun) -> None:
+        """Starts a daemon for the run's root where none runs."""
+
+
+class LoggingRun:
+    """One run, as the training script sees it. Thread-safe; a forked child writes under a writer id of its own."""
+
+    def __init__(
+        self,
+        identity: RunIdentity,
+        *,
+        config: Mapping[str, Any],
+        guard: Guard,
+        open_journal: Callable[[], JournalWriter],
+        owner: Owner,
+    ) -> None:
+        """Wires a run; `trackio_like.init` is how users make one.
+
+        Args:
+            identity: who the run is.
+            config: plain values that are recorded already.
+            guard: where problems go.
+            open_journal: opens a journal under a new writer id; called again in a forked child.
+            owner: the process's side of the run.
+        """
+        self._identity = identity
+        self._guard = guard
+        self._open_journal = open_journal
+        self._owner = owner
+        self._lock = threading.RLock()
+        self._next_step = identity.next_step
+        self._logs_metrics = identity.logs_metrics
+        self._config = Config(config, self._record_config)
+        self._journal: JournalWriter | None = open_journal()
+        self._is_finished = False
+        self._told_fault = False
+
+    # -- identity ------------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The stable id: what resuming and `Api` find the run by."""
+        return self._identity.run_id
+
+    @property
+    def name(self) -> str:
+        """The readable name; need not be unique."""
+        return self._identity.name
+
+    @property
+    def project(self) -> str:
+        """The project's name."""
+        return self._identity.project
+
+    @property
+    def group(self) -> str | None:
+        """The group, or None."""
+        return self._identity.group
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags."""
+        return self._identity.tags
+
+    @property
+    def attempt(self) -> int:
+        """Counts how often the run was begun: 1, and one more for each resume."""
+        return self._identity.attempt
+
+    @property
+    def step(self) -> int:
+        """The step that the next call without one gets."""
+        return self._next_step
+
+    @property
+    def config(self) -> Config:
+        """The config: a dict, also by attribute; each change is recorded."""
+        return self._config
+
+    @config.setter
+    def config(self, values: Any) -> None:
+        self._config.update(values)
+
+    @property
+    def is_open_here(self) -> bool:
+        """Whether this process has a journal open for the run: a forked child has none until it logs."""
+        return self._journal is not None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether this process has finished the run."""
+        return self._is_finished
+
+    def __repr__(self) -> str:
+        """Project, name and id."""
+        return f"<Run {self.project}/{self.name} ({self.id})>"
+
+    # -- logging -------------------------------------------------------------------------------------------------
+
+    def log(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Stores one call's values; what this returned from survives the death of the process.
+
+        Numbers become metrics (nested dicts are flattened with `/`), strings become texts. A value that is neither
+        costs its key and one warning. Never raises.
+
+        Args:
+            metrics: value by key; any non-empty text is a key.
+            step: whole number, in any order and as often as you like; the largest so far plus 1 where None.
+        """
+        try:
+            keys = tuple(metrics)
+            values = [*metrics.values()]
+            types = set(map(type, values))
+            if types != _FLOATS and not _is_plain(types, values) or set(map(type, keys)) != {str} or "" in metrics:
+                self._log_sorted(metrics, step)
+                return
+            if step is not None and (type(step) is not int or not -MAX_STEP <= step <= MAX_STEP):
+                step = self._checked_step(step)
+            with self._lock:
+                if step is None:
+                    step = self._next_step
+                if step >= self._next_step:
+                    self._next_step = step + 1
+                journal = self._journal
+                if journal is None or not self._logs_metrics:
+                    self._log_rarely(step, keys, values, ())
+                    return
+                journal.metrics(step, keys, values)
+                if journal.fault is not None:
+                    self._tell_fault(journal)
+        except UnicodeEncodeError:
+            self._log_sorted(metrics, step)
+        except Exception as error:  # noqa: BLE001 - the guard of `log()`: nothing may end a training run
+            self._failed("log", error)
+
+    def _log_sorted(self, metrics: Any, step: Any) -> None:
+        try:
+            self._log_any(metrics, step)
+        except Exception as error:  # noqa: BLE001 - as in log()
+            self._failed("log", error)
+
+    def _log_any(self, metrics: Any, step: Any) -> None:
+        """The slow path: values of foreign types, or a call that is not a dict of numbers."""
+        if not isinstance(metrics, Mapping):
+            self._guard.problem(
+                "not a dict",
+                f"log() takes a dict of values by key, not a {type(metrics).__name__}: nothing was stored of this "
+                'call. Write log({"loss": value}).',
+            )
+            return
+        found = sort_values(metrics)
+        checked = None if step is None else self._checked_step(step)
+        with self._lock:
+            chosen = self._next_step if checked is None else checked
+            self._next_step = max(self._next_step, chosen + 1)
+            problems = found.problems + self._text_among_numbers(found.objects)
+            if found.keys or found.objects:
+                self._log_rarely(chosen, tuple(found.keys), found.values, found.objects)
+        for cause, message in problems:
+            self._guard.problem(cause, f"{message} (step {chosen})")
+
+    def _log_rarely(
+        self,
+        step: int,
+        keys: tuple[str, ...],
+        values: list[Scalar],
+        objects: list[tuple[str, str, Any, str | None]] | tuple[()],
+    ) -> None:
+        """Stores a call off the hot path. The lock is held."""
+        if not self._logs_metrics:
+            self._guard.problem(
+                "rank",
+                "This process is not rank 0 of its job: its log() calls are not stored, its system metrics are. "
+                "Pass all_ranks=True to init() to store them as lines of their own.",
+            )
+            return
+        journal = self._open()
+        if objects:
+            journal.mixed(step, keys, values, objects)
+        else:
+            journal.metrics(step, keys, values)
+        if journal.fault is not None:
+            self._tell_fault(journal)
+
+    def _checked_step(self, step: Any) -> int | None:
+        whole = None
+        try:
+            whole = as_step(step)
+        except Exception as error:  # noqa: BLE001 - a foreign type may raise anything
+            logger.debug("step of type %s: %s", type(step).__name__, error)
+        if whole is None:
+            self._guard.problem(
+                "step",
+                f"step={step!r} is not a whole number below 2**62: the values were stored under the automatic step "
+                f"{self._next_step}. Log such a value as a metric and choose it as the x axis with define_metric().",
+            )
+        return whole
+
+    def _text_among_numbers(self, objects: list[tuple[str, str, Any, str | None]]) -> list[tuple[str, str]]:
+        journal = self._journal
+        if journal is None:
+            return []
+        return [
+            (
+                f"text {key}",
+                f"{key!r} was a number before and is the text {payload[:40]!r} now: the text was kept beside the numbers, "
+                "as a text of its own.",
+            )
+            for key, type_, payload, _ in objects
+            if type_ == "text" and journal.names_key(key)
+        ]
+
+    def log_system(self, metrics: Mapping[str, Any]) -> None:
+        """Stores system metrics: they have a time and no step. Never raises.
+
+        Args:
+            metrics: number by key, such as `gpu/0/utilization`.
+        """
+        try:
+            found = sort_values(metrics)
+            with self._lock:
+                journal = self._open()
+                if found.keys:
+                    journal.system(tuple(found.keys), found.values)
+                if journal.fault is not None:
+                    self._tell_fault(journal)
+            for key, *_ in found.objects:
+                found.problems.append((f"system {key}", f"{key!r} is text; log_system() stores numbers only."))
+            for cause, message in found.problems:
+                self._guard.problem(cause, message)
+        except Exception as error:  # noqa: BLE001 - as in log()
+            self._failed("log_system", error)
+
+    def define_metric(self, name: str, *, step_metric: str | None = None) -> None:
+        """Says which metric is the x axis of others.
+
+        Args:
+            name: a key, or the beginning of keys followed by `*`, such as `val/*`.
+            step_metric: the key that gives x; a row without it takes the last earlier value.
+        """
+        self._event("define_metric", {"name": str(name), "step_metric": None if step_metric is None else str(step_metric)})
+
+    def alert(self, title: str, text: str | None = None, *, level: str = "warn") -> None:
+        """Records something that a person should see.
+
+        Args:
+            title: one line.
+            text: more, or None.
+            level: info, warn or error.
+        """
+        if level not in ALERT_LEVELS:
+            self._guard.problem(
+                "alert level",
+                f"level={level!r} is unknown; the alert was stored as 'warn'. Choose one of {', '.join(ALERT_LEVELS)}.",
+            )
+            level = "warn"
+        self._event("alert", {"title": str(title), "text": None if text is None else str(text), "level": level})
+
+    def rename(self, name: str) -> None:
+        """Gives the run another name; the id stays."""
+        self._event("rename", {"name": str(name)})
+
+    def _record_config(self, values: dict[str, Any]) -> None:
+        self._event("config", {"values": masked(plain_config(values))})
+
+    def _event(self, type_: str, payload: dict[str, Any]) -> None:
+        try:
+            with self._lock:
+                journal = self._open()
+                journal.event(type_, payload)
+                if journal.fault is not None:
+                    self._tell_fault(journal)
+        except Exception as error:  # noqa: BLE001 - as in log()
+            self._failed(type_, error)
+
+    # -- lifecycle -----------------------------------------------------------------------------------------------
+
+    def _open(self) -> JournalWriter:
+        """The journal; a new one where this process has none (a forked child, a call after finish)."""
+        if self._journal is None:
+            if self._is_finished:
+                self._guard.problem(
+                    "finished",
+                    f"The run {self.name!r} is finished; what is logged now is stored in it all the same. "
+                    "Call finish() after the last log().",
+                )
+            self._journal = self._open_journal()
+            self._owner.opened(self)
+        return self._journal
+
+    def finish(self, state: str = "finished", *, error: str | None = None) -> None:
+        """Records how the run ended and closes its journal; idempotent. Never raises.
+
+        Everything is on this machine's disk when it returns; the daemon seals the rest, also after this process ends.
+
+        Args:
+            state: finished, failed, terminated, cancelled, preempted, or a word of your own.
+            error: what ended it, where it failed.
+        """
+        try:
+            with self._lock:
+                if self._journal is None and self._is_finished:
+                    return
+                journal = self._open() if not self._is_finished else self._journal
+                if journal is None:
+                    return
+                payload = {"state": str(state), **({} if error is None else {"error": str(error)})}
+                journal.event("finish", payload)
+                journal.close()
+                if journal.fault is not None:
+                    self._tell_fault(journal)
+                self._journal = None
+                self._is_finished = True
+            self._owner.finished(self)
+        except Exception as failure:  # noqa: BLE001 - as in log()
+            self._failed("finish", failure)
+
+    def __enter__(self) -> Self:
+        """The run itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Finishes the run: failed where an exception leaves the block, cancelled on Ctrl-C."""
+        self.finish(end_state(error), error=None if error is None else repr(error))
+
+    def tend(self, *, checks_daemon: bool) -> None:
+        """What the keeper does for an open run: retries, follows the clock, syncs. Never raises."""
+        try:
+            with self._lock:
+                journal = self._journal
+                if journal is None:
+                    return
+                journal.follow_wall_clock()
+                self._heal(journal)
+            journal.sync()
+            if checks_daemon:
+                self._owner.check_daemon(self)
+        except Exception as error:  # noqa: BLE001 - as in log(), in the keeper's thread
+            self._failed("keeper", error)
+
+    def _heal(self, journal: JournalWriter) -> None:
+        if journal.fault is not None and journal.flush():
+            self._told_fault = False
+            self._guard.problem("healed", f"{journal.folder} takes writes again: what waited in memory is stored.")
+        if journal.fault is None and not journal.check_file():
+            self._guard.problem(
+                "deleted",
+                f"The journal of run {self.name!r} was deleted while it was written; rows from before that are gone "
+                f"unless they were sealed. Logging goes on in {journal.folder}.",
+            )
+
+    def _tell_fault(self, journal: JournalWriter) -> None:
+        fault = journal.fault
+        if fault is None:
+            return
+        if fault.num_dropped:
+            self._guard.problem(
+                "dropped",
+                f"{journal.folder} still refuses writes and memory for waiting rows is full: new rows are dropped until "
+                "it heals. Free some space.",
+            )
+        if not self._told_fault:
+            self._told_fault = True
+            self._guard.problem(
+                f"disk {fault.error.errno}",
+                f"{journal.folder} refuses writes ({fault.error.strerror}). Training goes on: rows wait in memory and are "
+                "stored when it heals, but would be lost with the process. Free some space or fix its permissions.",
+            )
+
+    def _failed(self, what: str, error: Exception) -> None:
+        if isinstance(error, TrackioLikeError):
+            raise error  # strict: a problem that was told by raising it
+        self._guard.problem(
+            f"{what} {type(error).__name__}",
+            f"{what}() failed ({type(error).__name__}: {error}); training goes on, and this call may not be stored.",
+        )
+
+    def restart_after_fork(self) -> None:
+        """In a forked child: leaves the parent's journal alone; the next call opens one of this process."""
+        self._lock = threading.RLock()
+        self._guard.reset_lock()
+        if self._journal is not None:
+            self._journal.abandon()
+            self._journal = None
+
+
+def _is_plain(types: set[type], values: list[Any]) -> bool:
+    """Whether all values are numbers that the journal takes as they are."""
+    if not types <= PLAIN or not types:
+        return False
+    return int not in types or all(INT_MIN <= value <= INT_MAX for value in values if type(value) is int)
+
+
+def end_state(error: BaseException | None) -> str:
+    """The state of a run that ended with this exception, or with none."""
+    if error is None or (isinstance(error, SystemExit) and not error.code):
+        return "finished"
+    return "cancelled" if isinstance(error, KeyboardInterrupt) else "failed"
+
+
+__all__ = ["ALERT_LEVELS", "LoggingRun", "Owner", "RunIdentity", "end_state"]

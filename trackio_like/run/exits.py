@@ -1,0 +1,87 @@
+"""The right final state for a process that ends: at exit, by an exception, as a worker, by SIGTERM."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+
+from trackio_like.run.core import LoggingRun, end_state
+
+
+class ExitHooks:
+    """Finishes open runs when the process ends. Hooks are chained, never replaced."""
+
+    def __init__(self, open_runs: Callable[[], list[LoggingRun]], *, on_exit: Callable[[], None]) -> None:
+        """Installs nothing yet.
+
+        Args:
+            open_runs: the runs that this process has open.
+            on_exit: called last, once all are finished.
+        """
+        self._open_runs = open_runs
+        self._on_exit = on_exit
+        self._error: BaseException | None = None
+        self._pid = -1
+        self._previous_hook = sys.excepthook
+        self._previous_sigterm: Callable[[int, FrameType | None], object] | int | None = None
+
+    def install(self, *, handles_sigterm: bool) -> None:
+        """Hooks into this process, once.
+
+        Args:
+            handles_sigterm: whether SIGTERM records `terminated` first.
+        """
+        if self._pid == os.getpid():
+            return
+        is_child = self._pid != -1
+        self._pid = os.getpid()
+        self._error = None
+        if not is_child:
+            atexit.register(self._finish_all)
+            self._previous_hook = sys.excepthook
+            sys.excepthook = self._note_error
+            if handles_sigterm and threading.current_thread() is threading.main_thread():
+                self._previous_sigterm = signal.signal(signal.SIGTERM, self._terminate)
+        util = sys.modules.get("multiprocessing.util")
+        process = sys.modules.get("multiprocessing.process")
+        if util is not None and process is not None and process.parent_process() is not None:
+            # Workers of multiprocessing skip atexit; a finalizer of theirs runs while the worker's exception passes.
+            util.Finalize(None, self._finish_worker, exitpriority=100)
+
+    def _note_error(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        self._error = error
+        self._previous_hook(kind, error, trace)
+
+    def _finish_worker(self) -> None:
+        self._error = self._error or sys.exc_info()[1]
+        self._finish_all()
+
+    def _finish_all(self) -> None:
+        if os.getpid() != self._pid:
+            return
+        self._finish(end_state(self._error), self._error)
+        self._on_exit()
+
+    def _finish(self, state: str, error: BaseException | None) -> None:
+        for run in self._open_runs():
+            if run.is_open_here:
+                run.finish(state, error=None if error is None else repr(error))
+
+    def _terminate(self, number: int, frame: FrameType | None) -> None:
+        self._finish("terminated", None)
+        previous = self._previous_sigterm
+        if callable(previous):
+            previous(number, frame)
+        elif previous != signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+
+__all__ = ["ExitHooks"]

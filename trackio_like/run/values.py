@@ -1,0 +1,202 @@
+"""What a logged value is: a number, text, or something to warn about. Pure; imports no array library."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import math
+import operator
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+PLAIN: Final = frozenset({float, int, bool})
+"""Types that go into the journal as they are."""
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+MAX_STEP: Final = 2**62
+"""Largest step, so that counting on from it stays within 64 bits."""
+MAX_DEPTH: Final = 32
+"""Nested dicts deeper than this are refused: they may be circular."""
+
+Scalar = float | int | bool
+
+
+@dataclass(slots=True)
+class Sorted:
+    """One call's values, by what becomes of them."""
+
+    keys: list[str] = field(default_factory=list)
+    values: list[Scalar] = field(default_factory=list)
+    objects: list[tuple[str, str, Any, str | None]] = field(default_factory=list)
+    """(key, type, payload, media)."""
+    problems: list[tuple[str, str]] = field(default_factory=list)
+    """(cause, message)."""
+
+
+def sort_values(metrics: Mapping[Any, Any]) -> Sorted:
+    """Tells numbers, texts and the rest apart, and flattens nested dicts with `/`.
+
+    Args:
+        metrics: what the user logged.
+
+    Returns:
+        Every value is in exactly one place: kept as it is, kept in another form with a problem that says so, or
+        dropped with a problem.
+    """
+    found = Sorted()
+    for raw_key, value in _flat(metrics, found):
+        try:
+            _sort_one(raw_key, value, found)
+        except Exception as error:  # noqa: BLE001 - a value of a foreign type may raise anything; it costs its key only
+            found.problems.append(
+                (
+                    f"value {raw_key}",
+                    f"The value of {raw_key!r} could not be read ({type(error).__name__}: {error}). "
+                    "The other keys of this call were logged; log a number instead.",
+                )
+            )
+    return found
+
+
+def key_text(key: Any) -> str:
+    """A key as text: an enum by its value, anything else by `str`."""
+    if isinstance(key, enum.Enum):
+        key = key.value
+    return str(key)
+
+
+def _flat(metrics: Mapping[Any, Any], found: Sorted) -> Iterator[tuple[str, Any]]:
+    stack: list[tuple[str, Iterator[tuple[Any, Any]]]] = [("", iter(list(metrics.items())))]
+    while stack:
+        prefix, items = stack[-1]
+        pair = next(items, None)
+        if pair is None:
+            stack.pop()
+            continue
+        text = key_text(pair[0])
+        if not text:
+            found.problems.append(
+                ("empty key", "An empty key was dropped; the other keys of this call were logged. Name the value.")
+            )
+            continue
+        # A lone surrogate cannot be stored as UTF-8; the replacement mark keeps the rest of the name.
+        key = prefix + text.encode("utf-8", "replace").decode()
+        if isinstance(pair[1], Mapping):
+            if len(stack) >= MAX_DEPTH:
+                found.problems.append(
+                    (f"deep {key}", f"{key!r} is nested more than {MAX_DEPTH} deep and was dropped; flatten it.")
+                )
+            else:
+                stack.append((f"{key}/", iter(list(pair[1].items()))))
+            continue
+        yield key, pair[1]
+
+
+def _sort_one(key: str, value: Any, found: Sorted) -> None:
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if value is None:
+        found.problems.append(
+            (f"none {key}", f"{key!r} is None, which means 'no value now': nothing was stored for it in this call.")
+        )
+    elif isinstance(value, str):
+        found.objects.append((key, "text", value.encode("utf-8", "replace").decode(), None))
+    elif isinstance(value, (bytes, bytearray, memoryview)):
+        _drop(key, value, found)
+    elif isinstance(value, (datetime.date, datetime.time, os.PathLike)):
+        text = str(value) if isinstance(value, os.PathLike) else value.isoformat()
+        found.objects.append((key, "text", text, None))
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        _sort_list(key, list(value), found)
+    else:
+        number = as_number(value)
+        if number is None:
+            _drop(key, value, found)
+        else:
+            _add_number(key, number, found)
+
+
+def _sort_list(key: str, items: list[Any], found: Sorted) -> None:
+    plain = [item if isinstance(item, str) else as_number(item) for item in items]
+    if any(item is None for item in plain):
+        _drop(key, items, found)
+        return
+    if all(isinstance(item, str) or INT_MIN <= item <= INT_MAX or item != item for item in plain if item is not None):
+        found.objects.append((key, "json", plain, None))
+    else:
+        found.objects.append((key, "json", [item if isinstance(item, str) else float(item or 0) for item in plain], None))
+
+
+def _drop(key: str, value: Any, found: Sorted) -> None:
+    shape = getattr(value, "shape", None)
+    what = f"{type(value).__name__} of shape {tuple(shape)}" if shape is not None else type(value).__name__
+    found.problems.append(
+        (
+            f"type {key}",
+            f"{key!r} is a {what}, which is not a number or text: it was not stored. "
+            "The other keys of this call were logged. Log a number, such as its mean.",
+        )
+    )
+
+
+def as_number(value: Any) -> Scalar | None:
+    """A number as Python's own, or None where the value is not one number.
+
+    Takes numpy and torch scalars, arrays and tensors of one element (detached, moved to the host), Decimal, Fraction
+    and whatever else converts itself with `__index__` or `__float__`.
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        plain: Scalar = value
+        return plain
+    if isinstance(value, (str, bytes, bytearray)):
+        return None
+    detach = getattr(value, "detach", None)
+    if callable(detach):
+        value = detach()
+    if getattr(value, "is_quantized", False):
+        value = value.dequantize()
+    item = getattr(value, "item", None)
+    if callable(item):
+        if math.prod(getattr(value, "shape", ())) != 1:
+            return None
+        value = item()
+        if type(value) in PLAIN:
+            plain = value
+            return plain
+    if isinstance(value, complex):
+        return None
+    if hasattr(value, "__index__"):
+        return operator.index(value)
+    if hasattr(value, "__float__"):
+        return float(value)
+    return None
+
+
+def _add_number(key: str, number: Scalar, found: Sorted) -> None:
+    if isinstance(number, int) and not INT_MIN <= number <= INT_MAX:
+        try:
+            number = float(number)
+        except OverflowError:
+            found.objects.append((key, "text", str(number), None))
+            found.problems.append((f"huge {key}", f"{key!r} is too large for a double; its digits were kept as text."))
+            return
+        found.problems.append(
+            (f"wide {key}", f"{key!r} does not fit 64 bits; the nearest double, {number!r}, was kept.")
+        )
+    found.keys.append(key)
+    found.values.append(number)
+
+
+def as_step(step: Any) -> int | None:
+    """A step as an int within +-`MAX_STEP`, or None where it is no whole number or does not fit."""
+    number = as_number(step)
+    if number is None or (isinstance(number, float) and not number.is_integer()):
+        return None
+    whole = int(number)
+    return whole if -MAX_STEP <= whole <= MAX_STEP else None
+
+
+__all__ = ["INT_MAX", "INT_MIN", "MAX_STEP", "PLAIN", "Scalar", "Sorted", "as_number", "as_step", "key_text", "sort_values"]

@@ -1,0 +1,58 @@
+"""The daemon's loop: elected, steady, and gone when nobody needs it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from trackio_like._settings import Settings
+from trackio_like.run.hostlock import daemon_lock
+from trackio_like.sync.root_sealer import RootSealer
+
+logger = logging.getLogger(__name__)
+
+
+def serve(settings: Settings, stop: threading.Event, *, stays: bool = False) -> None:
+    """Seals a root until it is stopped or idle; returns at once where another daemon of this host does it.
+
+    Args:
+        settings: the root and the intervals.
+        stop: ends the loop after one last pass.
+        stays: never end for being idle.
+
+    Raises:
+        OSError: no folder for the lock.
+    """
+    lock = daemon_lock(settings.root)
+    while lock.acquire():
+        try:
+            has_stopped = _serve_locked(settings, stop, stays=stays)
+        finally:
+            lock.release()
+        # A run that began while we decided to go saw the lock held and started no daemon: look once more.
+        if has_stopped or not RootSealer(settings.root).has_open_writers():
+            return
+
+
+def _serve_locked(settings: Settings, stop: threading.Event, *, stays: bool) -> bool:
+    """The loop proper; whether it was told to stop."""
+    sealer = RootSealer(settings.root)
+    last_work_s = time.monotonic()
+    while True:
+        is_last = stop.is_set()
+        try:
+            report = sealer.run_pass()
+        except OSError as error:
+            logger.warning("%s cannot be sealed now (%s); journals keep every row", settings.root, error)
+        else:
+            if report.num_calls or report.num_open or report.num_waiting:
+                last_work_s = time.monotonic()
+        if is_last:
+            return True
+        if not stays and time.monotonic() - last_work_s >= settings.idle_exit_s:
+            return False
+        stop.wait(settings.seal_interval_s)
+
+
+__all__ = ["serve"]

@@ -1,0 +1,78 @@
+"""Finds the journals of a root, looking only where something may have changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from trackio_like.format.names import RunFolder, decode_name
+
+FULL_SCAN_PASSES: Final = 5
+"""A resumed old run shows only in its own journal folder, so all are looked at once in so many passes."""
+
+
+def run_folders(root: Path) -> Iterator[RunFolder]:
+    """Every run's folder in a root, in no order; empty where there is no root."""
+    for project in _folders(root):
+        for run in _folders(Path(project.path)):
+            yield run_folder(root, project.name, run.name)
+
+
+def run_folder(root: Path, project_entry: str, run_entry: str) -> RunFolder:
+    """The run that two folder names stand for."""
+    return RunFolder(
+        root=root,
+        project=decode_name(project_entry),
+        run_id=decode_name(run_entry),
+        project_folder=project_entry,
+    )
+
+
+def _folders(path: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            return [entry for entry in entries if entry.name[0] != "." and entry.is_dir(follow_symlinks=False)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+class JournalFinder:
+    """Which runs may have journals that nobody has seen yet. Not thread-safe."""
+
+    def __init__(self, root: Path) -> None:
+        """Has seen nothing."""
+        self._root = root
+        self._mtimes: dict[Path, int] = {}
+        self._projects: dict[str, int] = {}
+        self._passes = 0
+
+    def changed_runs(self) -> list[RunFolder]:
+        """Runs whose journal folder changed since the last call; all of them at first."""
+        is_full = self._passes % FULL_SCAN_PASSES == 0
+        self._passes += 1
+        changed: list[RunFolder] = []
+        for project in _folders(self._root):
+            mtime = os.stat(project.path).st_mtime_ns
+            if not is_full and self._projects.get(project.name) == mtime:
+                continue
+            self._projects[project.name] = mtime
+            for run in _folders(Path(project.path)):
+                folder = run_folder(self._root, project.name, run.name)
+                if self._has_changed(folder.journal):
+                    changed.append(folder)
+        return changed
+
+    def _has_changed(self, journal: Path) -> bool:
+        try:
+            mtime = os.stat(journal).st_mtime_ns
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        if self._mtimes.get(journal) == mtime:
+            return False
+        self._mtimes[journal] = mtime
+        return True
+
+
+__all__ = ["JournalFinder", "run_folder", "run_folders"]

@@ -1,0 +1,213 @@
+"""`init`, `log`, `finish` and `Run`: what a training script calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from trackio_like._launch import Launch, Resume, command_line, parent_identity
+from trackio_like._process import Process
+from trackio_like._settings import Settings, rank_from_env
+from trackio_like.run.config import Config, plain_config
+from trackio_like.run.core import LoggingRun
+from trackio_like.run.guard import Guard, warn_user
+from trackio_like.run.place import writable_root
+
+_process: Final = Process()
+
+
+class Run(LoggingRun):
+    """One run of a training script; also a context manager, and also named `Tracker`.
+
+    `init()` makes one and lets the module's functions log into it; make it yourself for several runs at once.
+    """
+
+    def __init__(
+        self,
+        project: str,
+        name: str | None = None,
+        *,
+        group: str | None = None,
+        tags: Iterable[str] | None = None,
+        config: Any = None,
+        resume: Resume = "never",
+        id: str | None = None,  # noqa: A002 - the field's standard name for it
+        root: str | os.PathLike[str] | None = None,
+        all_ranks: bool = False,
+    ) -> None:
+        """Begins or resumes a run.
+
+        Args:
+            project: any non-empty text; made where it is new.
+            name: readable, need not be unique; generated where None.
+            group: runs of one group can be shown together.
+            tags: labels.
+            config: hyper-parameters: a mapping, argparse namespace, dataclass, OmegaConf or Hydra config.
+            resume: `never` begins a new run; `allow` goes on with the newest run of this id or name, or begins one;
+                `must` raises where there is none.
+            id: the run's id: to resume that very run, or to choose a new run's.
+            root: folder for all projects; `TRACKIO_DIR` or its default where None.
+            all_ranks: store the metrics of every rank of a distributed job, not only of rank 0.
+
+        Raises:
+            ValueError: an argument is wrong, or there is nothing to resume; the message lists the choices.
+        """
+        labels = None if tags is None or isinstance(tags, str) else list(tags)
+        _check_arguments(project, name, group, tags if isinstance(tags, str) else labels, resume, id)
+        settings = Settings.from_env()
+        wanted = settings.root if root is None else Path(root).expanduser()
+        settings = replace(settings, root=writable_root(wanted.absolute()))
+        _process.num_launched += 1
+        launch = Launch(settings, project, rank_from_env(parent=parent_identity()), _process.num_launched)
+        launch.find(name=name, run_id=id, resume=resume)
+        identity = launch.identity(name=name, group=group, tags=labels, all_ranks=all_ranks)
+        values = plain_config(config)
+        command = {"_Command": command_line()} if launch.writes_init else {}
+        self.root: Path = settings.root
+        """Folder that holds the run's project."""
+        super().__init__(
+            identity,
+            config={**launch.config, **values, **command},
+            guard=Guard(is_strict=settings.is_strict),
+            open_journal=launch.open_journal,
+            owner=_process,
+        )
+        if launch.writes_init:
+            self._event("init", launch.init_payload(identity, values))
+        elif values:
+            self._record_config(values)
+        _process.adopt(self, settings)
+
+
+Tracker = Run
+
+
+def _check_arguments(project: Any, name: Any, group: Any, tags: Any, resume: Any, run_id: Any) -> None:
+    if not isinstance(project, str) or not project:
+        raise ValueError(f"project={project!r} is not a name; give a non-empty string.")
+    for what, value in (("name", name), ("group", group), ("id", run_id)):
+        if value is not None and (not isinstance(value, str) or not value):
+            raise ValueError(f"{what}={value!r} is not a name; give a non-empty string, or leave it out.")
+    if resume not in get_args(Resume):
+        raise ValueError(f"resume={resume!r} is unknown; choose one of {', '.join(get_args(Resume))}.")
+    if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags or ()):
+        raise ValueError(f"tags={tags!r} is not a list of strings; give one, such as ['baseline'].")
+
+
+def init(
+    project: str,
+    name: str | None = None,
+    *,
+    group: str | None = None,
+    tags: Iterable[str] | None = None,
+    config: Any = None,
+    resume: Resume = "never",
+    id: str | None = None,  # noqa: A002 - the field's standard name for it
+    root: str | os.PathLike[str] | None = None,
+    all_ranks: bool = False,
+) -> Run:
+    """Begins or resumes a run and makes it the one that `log()` and the others use, in every thread.
+
+    A run that `init()` began before and that is still open is finished first.
+
+    Args:
+        project: as `Run`, and so are the others.
+        name: readable name.
+        group: group.
+        tags: labels.
+        config: hyper-parameters.
+        resume: `never`, `allow` or `must`.
+        id: the run's id.
+        root: folder for all projects.
+        all_ranks: store the metrics of every rank.
+
+    Returns:
+        The run.
+
+    Raises:
+        ValueError: as `Run`.
+    """
+    previous = _process.current
+    run = Run(
+        project, name, group=group, tags=tags, config=config, resume=resume, id=id, root=root, all_ranks=all_ranks
+    )
+    if previous is not None:
+        previous.finish()
+    _process.current = run
+    return run
+
+
+def current_run() -> Run | None:
+    """The run that `log()` uses, or None."""
+    run = _process.current
+    return run if isinstance(run, Run) else None
+
+
+def log(metrics: Mapping[str, Any], step: int | None = None) -> None:
+    """Stores one call's values in the current run; see `Run.log`. Never raises."""
+    run = _process.current
+    if run is None:
+        _warn_no_run("log")
+    else:
+        run.log(metrics, step)
+
+
+def log_system(metrics: Mapping[str, Any]) -> None:
+    """Stores system metrics in the current run; see `Run.log_system`. Never raises."""
+    run = _process.current
+    if run is None:
+        _warn_no_run("log_system")
+    else:
+        run.log_system(metrics)
+
+
+def define_metric(name: str, *, step_metric: str | None = None) -> None:
+    """Says which metric is the x axis of others; see `Run.define_metric`."""
+    run = _process.current
+    if run is None:
+        _warn_no_run("define_metric")
+    else:
+        run.define_metric(name, step_metric=step_metric)
+
+
+def alert(title: str, text: str | None = None, *, level: str = "warn") -> None:
+    """Records something that a person should see; see `Run.alert`."""
+    run = _process.current
+    if run is None:
+        _warn_no_run("alert")
+    else:
+        run.alert(title, text, level=level)
+
+
+def finish(state: str = "finished", *, error: str | None = None) -> None:
+    """Finishes the current run; see `Run.finish`. Does nothing where there is none."""
+    run = _process.current
+    if run is not None:
+        run.finish(state, error=error)
+
+
+def current_config() -> Config:
+    """The current run's config; without a run, one that records nothing."""
+    run = _process.current
+    return Config({}, lambda values: _warn_no_run("config")) if run is None else run.config
+
+
+def _warn_no_run(what: str) -> None:
+    warn_user(f"{what}() was called with no run open: nothing was stored. Call init(project=...) first.")
+
+
+__all__ = [
+    "Run",
+    "Tracker",
+    "alert",
+    "current_config",
+    "current_run",
+    "define_metric",
+    "finish",
+    "init",
+    "log",
+    "log_system",
+]
