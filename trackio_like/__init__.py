@@ -11,18 +11,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from trackio_like._version import __version__
+from trackio_like.errors import ProjectNotFoundError, RunNotFoundError, TrackioLikeError, TrackioLikeWarning
+from trackio_like.tracking import Run, Tracker, alert, define_metric, finish, init, log, log_system
+
 if TYPE_CHECKING:
-    from trackio_like._version import __version__ as __version__
-    from trackio_like.errors import (
-        ProjectNotFoundError,
-        RunNotFoundError,
-        TrackioLikeError,
-        TrackioLikeWarning,
-    )
     from trackio_like.query.api import Api
     from trackio_like.run.config import Config
     from trackio_like.show import show
-    from trackio_like.tracking import Run, Tracker, alert, define_metric, finish, init, log, log_system
 
     config: Config
     run: Run | None
@@ -35,6 +31,7 @@ __all__ = [
     "Tracker",
     "TrackioLikeError",
     "TrackioLikeWarning",
+    "__version__",
     "alert",
     "config",
     "define_metric",
@@ -46,29 +43,14 @@ __all__ = [
     "show",
 ]
 
-_HOME = {
-    "Api": "query.api",
-    "ProjectNotFoundError": "errors",
-    "Run": "tracking",
-    "RunNotFoundError": "errors",
-    "Tracker": "tracking",
-    "TrackioLikeError": "errors",
-    "TrackioLikeWarning": "errors",
-    "__version__": "_version",
-    "alert": "tracking",
-    "define_metric": "tracking",
-    "finish": "tracking",
-    "init": "tracking",
-    "log": "tracking",
-    "log_system": "tracking",
-    "show": "show",
-}
+_HOME = {"Api": "query.api", "show": "show"}
+"""Names whose modules are heavy, loaded on first use: a training script pays for neither."""
 _CURRENT = {"config": "current_config", "run": "current_run"}
 """Names that mean the current run, and so are asked for anew each time."""
 
 
 def __getattr__(name: str) -> Any:
-    """Loads a public name on first use, so that importing the package costs next to nothing.
+    """Loads a heavy public name on first use, and asks for the current run anew each time.
 
     Raises:
         AttributeError: there is no such name.
@@ -83,4 +65,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "__version__"})
+    return sorted({*globals(), *__all__})

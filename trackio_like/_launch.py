@@ -199,7 +199,7 @@ class Launch:
             "created_us": time.time_ns() // 1000,
             "metadata": {
                 "host": socket.gethostname(),
-                "platform": platform.platform(),
+                "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
                 "python": platform.python_version(),
                 "trackio_like": __version__,
                 "world_size": self.rank.world_size,

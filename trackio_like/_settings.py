@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
@@ -106,12 +106,12 @@ _LAUNCH_VARIABLES: Final = (
 )
 
 
-def rank_from_env(env: Mapping[str, str] = os.environ, *, parent: str = "") -> Rank:
+def rank_from_env(env: Mapping[str, str] = os.environ, *, parent: Callable[[], str]) -> Rank:
     """This process's rank, from the variables of torchrun, Open MPI, MPICH and Slurm.
 
     Args:
         env: the environment.
-        parent: identity of the process that started this one; joins the ranks of a launch on one host.
+        parent: gives the identity of the process that started this one: it joins the ranks of a launch on one host.
     """
     for rank_name, size_name in _RANK_VARIABLES:
         rank, size = env.get(rank_name, ""), env.get(size_name, "")
@@ -119,7 +119,7 @@ def rank_from_env(env: Mapping[str, str] = os.environ, *, parent: str = "") -> R
             shared = [f"{name}={env[name]}" for name in _LAUNCH_VARIABLES if env.get(name)]
             # torchrun's defaults name every launch alike; its agent tells launches on one host apart.
             if env.get("LOCAL_WORLD_SIZE") == size:
-                shared.append(f"parent={parent}")
+                shared.append(f"parent={parent()}")
             return Rank(rank=int(rank), world_size=int(size), launch="|".join(shared) or None)
     return Rank()
 

@@ -1,12 +1,7 @@
-"""The version, as the installed distribution states it."""
+"""The version: the one place that states it, read by the build too."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-
-try:
-    __version__ = version("trackio-like")
-except PackageNotFoundError:  # run from a folder that was never installed, as on a Space
-    __version__ = "0+local"
+__version__ = "0.1.0"
 
 __all__ = ["__version__"]

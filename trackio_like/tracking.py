@@ -61,7 +61,7 @@ class Run(LoggingRun):
         wanted = settings.root if root is None else Path(root).expanduser()
         settings = replace(settings, root=writable_root(wanted.absolute()))
         _process.num_launched += 1
-        launch = Launch(settings, project, rank_from_env(parent=parent_identity()), _process.num_launched)
+        launch = Launch(settings, project, rank_from_env(parent=parent_identity), _process.num_launched)
         launch.find(name=name, run_id=id, resume=resume)
         identity = launch.identity(name=name, group=group, tags=labels, all_ranks=all_ranks)
         values = plain_config(config)
