@@ -1,0 +1,184 @@
+"""The routes under `/t`: they check what was sent, ask the service, and send what it says."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import Body, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from space_app.api.service import MAX_ROWS, NotFoundError, PollQuery, Service, to_csv
+from space_app.api.wire import plain, to_json
+from trackio_like.query.panels import MAX_BUCKETS, PanelQuery
+
+MAX_PANELS: Final = 500
+MAX_RUNS: Final = 5000
+
+
+class _Panel(BaseModel):
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    id: str
+    key: str
+    kind: Literal["metrics", "system"] = "metrics"
+    x: str = "step"
+    runs: list[str] = Field(max_length=MAX_RUNS)
+    buckets: int = Field(ge=1, le=MAX_BUCKETS)
+    since: int = Field(default=0, ge=0)
+    x0: float | None = None
+    x1: float | None = None
+
+    def to_query(self) -> PanelQuery:
+        return PanelQuery(
+            key=self.key,
+            kind=self.kind,
+            axis=self.x,
+            run_ids=tuple(dict.fromkeys(self.runs)),
+            num_buckets=self.buckets,
+            since=self.since,
+            x0=self.x0,
+            x1=self.x1,
+        )
+
+
+class _Poll(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    project: str
+    epoch: str = ""
+    cursor: int = Field(default=0, ge=0)
+    want_runs: bool = True
+    panels: list[_Panel] = Field(default_factory=list, max_length=MAX_PANELS)
+
+    def to_query(self) -> PollQuery:
+        return PollQuery(
+            project=self.project,
+            epoch=self.epoch,
+            cursor=self.cursor,
+            wants_runs=self.want_runs,
+            panels=tuple((panel.id, panel.to_query()) for panel in self.panels),
+        )
+
+
+def create_api(root: str | Path | Service, *, poll_ms: int = 1000, is_loopback: bool = False) -> FastAPI:
+    """The routes, to be mounted under `/t`.
+
+    Args:
+        root: folder of all projects, or the service that answers.
+        poll_ms: how often a page is to ask.
+        is_loopback: whether only this machine is served: other host names are then refused, so that a foreign page that
+            points its own name at this machine reads nothing.
+    """
+    service = root if isinstance(root, Service) else Service(Path(root), poll_ms=poll_ms, version=_version())
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(_GZipForRemote)
+    app.add_exception_handler(NotFoundError, _not_found)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(ValidationError, _invalid)
+    app.add_exception_handler(ValueError, _invalid)
+    if is_loopback:
+        app.middleware("http")(_only_loopback_hosts)
+    _add_routes(app, service)
+    return app
+
+
+def _add_routes(app: FastAPI, service: Service) -> None:
+    # Plain functions: they run in threads, so that a slow disk never holds up the event loop.
+    @app.get("/meta")
+    def meta() -> Response:
+        return _json(service.meta())
+
+    @app.post("/poll")
+    def poll(body: Annotated[bytes, Body(media_type="application/json")]) -> Response:
+        packed = service.poll(_Poll.model_validate_json(body).to_query())
+        return Response(packed, media_type="application/octet-stream", headers=_HEADERS)
+
+    @app.get("/run")
+    def run(project: str, run: str) -> Response:
+        return _json(service.run(project, run))
+
+    @app.get("/rows")
+    def rows(
+        project: str,
+        run: str,
+        key: str,
+        x0: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+        x1: Annotated[float | None, Query(allow_inf_nan=False)] = None,
+        limit: Annotated[int, Query(ge=1, le=MAX_ROWS)] = 1000,
+        format: Literal["json", "csv"] = "json",  # noqa: A002 - the name in the URL
+    ) -> Response:
+        num_rows, found = service.rows(project, run, key, x0=x0, x1=x1, limit=limit)
+        if format == "csv":
+            headers = {**_HEADERS, "Content-Disposition": 'attachment; filename="rows.csv"'}
+            return StreamingResponse(to_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
+        columns = ["step", "time_us", "value", "attempt", "writer", "seq"]
+        return _json({"num_rows": num_rows, "columns": columns, "rows": plain(list(found))})
+
+
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def _json(document: Any, *, status_code: int = 200) -> Response:
+    return Response(to_json(document), status_code=status_code, media_type="application/json", headers=_HEADERS)
+
+
+async def _not_found(_request: Request, error: Exception) -> Response:
+    return _json({"error": str(error)}, status_code=404)
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    if isinstance(error, RequestValidationError | ValidationError):
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        return _json({"error": f"{where}: {first['msg']}"}, status_code=422)
+    return _json({"error": str(error)}, status_code=422)
+
+
+async def _only_loopback_hosts(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+    if not _is_loopback(request.url.hostname or ""):
+        return _json({"error": "This server answers to localhost only."}, status_code=403)
+    return await call_next(request)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _GZipForRemote:
+    """Compresses for clients on other machines; on this one it only costs time."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._plain = app
+        self._zipped = GZipMiddleware(app, minimum_size=2000, compresslevel=4)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = scope.get("client")
+        is_local = client is not None and _is_loopback(client[0]) and not _is_forwarded(scope)
+        await (self._plain if is_local else self._zipped)(scope, receive, send)
+
+
+def _is_forwarded(scope: Scope) -> bool:
+    return any(name == b"x-forwarded-for" for name, _ in scope.get("headers", ()))
+
+
+def _version() -> str:
+    try:
+        return version("trackio-like")
+    except PackageNotFoundError:
+        return "0"
+
+
+__all__ = ["MAX_PANELS", "create_api"]

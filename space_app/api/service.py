@@ -1,0 +1,317 @@
+"""The one place between the routes and the query stage: one look at the files serves all viewers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.compute as pc
+
+from space_app.api.wire import Arrays, flatten, numbers, plain, to_json
+from trackio_like.format.names import JournalName
+from trackio_like.query.history import read_history
+from trackio_like.query.index import ProjectIndex
+from trackio_like.query.objects import read_objects
+from trackio_like.query.panels import PanelQuery, curves
+from trackio_like.query.run_index import RunIndex
+from trackio_like.query.series import SeriesCache
+from trackio_like.store.catalog import list_projects, list_runs
+
+REFRESH_S: Final = 0.3
+"""How often the files are looked at, however many viewers there are."""
+META_S: Final = 1.0
+MAX_INDEXES: Final = 8
+"""Projects kept in memory; the one asked for longest ago goes first."""
+MAX_ROWS: Final = 1_000_000
+_MAX_TEXTS: Final = 1000
+
+
+class NotFoundError(Exception):
+    """The project, run or key that was asked for does not exist."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollQuery:
+    """What a page asks for once a second."""
+
+    project: str
+    epoch: str
+    cursor: int
+    wants_runs: bool
+    panels: tuple[tuple[str, PanelQuery], ...]
+    """Id and question of each chart."""
+
+
+class Service:
+    """Answers for one root; safe to use from several threads."""
+
+    def __init__(self, root: Path, *, poll_ms: int = 1000, version: str = "0") -> None:
+        """Reads nothing yet.
+
+        Args:
+            root: folder of all projects; need not exist yet.
+            poll_ms: how often a page is to ask.
+            version: of this package, for the page.
+        """
+        self.root = root
+        self._poll_ms = poll_ms
+        self._version = version
+        self._lock = threading.Lock()
+        self._indexes: OrderedDict[str, ProjectIndex] = OrderedDict()
+        self._looked: dict[str, float] = {}
+        self._meta: tuple[float, dict[str, Any]] = (float("-inf"), {})
+        self._run_json: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
+
+    # -- meta ----------------------------------------------------------------------------------------------------
+
+    def meta(self) -> dict[str, Any]:
+        """Version, poll interval and projects, the most recent one first."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._meta[0] >= META_S:
+                projects = [self._project_line(name, folders) for name, folders in list_projects(self.root).items()]
+                projects.sort(key=lambda line: (-line["last_us"], line["name"]))
+                document = {"version": self._version, "poll_ms": self._poll_ms, "projects": projects}
+                self._meta = (now, document)
+            return self._meta[1]
+
+    def _project_line(self, name: str, folders: tuple[Path, ...]) -> dict[str, Any]:
+        index = self._indexes.get(name)
+        if index is not None:
+            self._refresh(name, index)
+            runs = index.runs()
+            last_us = max((run.last_us for run in runs), default=0)
+            return {"name": name, "num_runs": len(runs), "num_running": index.num_running, "last_us": last_us}
+        found = list_runs(name, folders)
+        live, last_us = 0, 0
+        for run in found.values():
+            touched_us, has_journal = _last_touch(run.path)
+            live += has_journal
+            last_us = max(last_us, touched_us)
+        return {"name": name, "num_runs": len(found), "num_running": live, "last_us": last_us}
+
+    # -- poll ----------------------------------------------------------------------------------------------------
+
+    def poll(self, query: PollQuery) -> bytes:
+        """What changed since the page asked last, packed.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._lock:
+            index = self._index(query.project)
+            is_reset = query.epoch != index.epoch
+            since = 0 if is_reset else query.cursor
+            arrays = Arrays()
+            series = [
+                self._curve_line(panel_id, curve, arrays)
+                for panel_id, panel in query.panels
+                for curve in curves(index, _from_start(panel) if is_reset else panel)
+            ]
+            cursor = index.cursor
+            runs = [self._run_line(run, since) for run in index.runs(since=since)] if query.wants_runs else []
+            has_keys = index.keys_changed_at > since or since == 0
+            has_definitions = index.definitions_changed_at > since or since == 0
+            header = {
+                "epoch": index.epoch,
+                "cursor": cursor,
+                "reset": is_reset,
+                "now_us": time.time_ns() // 1000,
+                "runs": runs,
+                "removed": index.removed(since=since) if since else [],
+                "keys": index.keys if has_keys else None,
+                "definitions": [asdict(item) for item in index.definitions] if has_definitions else None,
+                "series": series,
+                "arrays": arrays.table,
+            }
+        return arrays.packed(to_json(header))
+
+    @staticmethod
+    def _curve_line(panel_id: str, curve: Any, arrays: Arrays) -> dict[str, Any]:
+        return {
+            "panel": panel_id,
+            "run": curve.run_id,
+            "key": curve.key,
+            "lane": curve.lane,
+            "lanes": curve.num_lanes,
+            "mode": curve.mode,
+            "num_points": curve.num_points,
+            "num_non_finite": curve.num_non_finite,
+            "num_shown": len(curve.x_K),
+            "is_exact": curve.is_exact,
+            "x": arrays.add(curve.x_K, is_shared=True),
+            "y": arrays.add(curve.y_K, is_shared=False),
+        }
+
+    def _run_line(self, run: RunIndex, since: int) -> dict[str, Any]:
+        cached = self._run_json.get((run.project, run.run_id))
+        if cached is None or cached[0] != run.changed_at:
+            cached = (run.changed_at, _identity(run))
+            self._run_json[run.project, run.run_id] = cached
+        return {**cached[1], "last": numbers(run.summaries["metrics"].last_values(since=since))}
+
+    # -- one run -------------------------------------------------------------------------------------------------
+
+    def run(self, project: str, run_id: str) -> dict[str, Any]:
+        """One run in full.
+
+        Raises:
+            NotFoundError: there is no such project or run.
+        """
+        with self._lock:
+            index = self._index(project)
+            run = self._run(index, run_id)
+            description, summary = run.description, run.summaries["metrics"]
+            document = {
+                **_identity(run),
+                "config": plain(description.config),
+                "metadata": plain(description.metadata),
+                "error": description.error,
+                "sampler": description.sampler,
+                "summary": [plain(asdict(known)) for key in summary.keys if (known := summary.of(key)) is not None],
+                "attempts": [plain(asdict(attempt)) for attempt in description.attempts],
+                "writers": [plain(asdict(signs)) for signs in run.writers.values()],
+                "alerts": [plain(asdict(alert)) for alert in description.alerts],
+                "definitions": [asdict(item) for item in description.definitions],
+            }
+            path, faults = run.path, index.faults
+        texts = read_objects(path, types=("text",), faults=faults)
+        document["num_texts"] = len(texts)
+        document["texts"] = [plain(asdict(text)) for text in texts[-_MAX_TEXTS:]]
+        return document
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def rows(
+        self, project: str, run_id: str, key: str, *, x0: float | None, x1: float | None, limit: int
+    ) -> tuple[int, Iterator[tuple[Any, ...]]]:
+        """The raw rows of one series, in the order of the calls.
+
+        Args:
+            project: the project's name.
+            run_id: the run's id.
+            key: the metric.
+            x0: smallest step, inclusive; None for no bound.
+            x1: largest step, inclusive; None for no bound.
+            limit: at most so many rows.
+
+        Returns:
+            How many rows fit, and the first of them: (step, time_us, value, attempt, writer, seq) each.
+
+        Raises:
+            NotFoundError: there is no such project, run or key.
+        """
+        with self._lock:
+            index = self._index(project)
+            run = self._run(index, run_id)
+            if run.summaries["metrics"].changed_at(key) is None:
+                raise NotFoundError(f"The run has no metric {key!r}.")
+            path, faults = run.path, index.faults
+        table = read_history(path, "metrics", keys=[key], faults=faults)
+        if x0 is not None:
+            table = table.filter(pc.greater_equal(table["step"], x0))
+        if x1 is not None:
+            table = table.filter(pc.less_equal(table["step"], x1))
+        num_rows = len(table)
+        table = table.slice(0, max(0, min(limit, MAX_ROWS)))
+        time_us = table["time"].cast("int64").to_pylist()
+        values = zip(table["value_int"].to_pylist(), table["value"].to_pylist(), strict=True)
+        exact = [value if big is None else big for big, value in values]
+        others = (table[name].to_pylist() for name in ("attempt", "writer", "seq"))
+        return num_rows, zip(table["step"].to_pylist(), time_us, exact, *others, strict=True)
+
+    # -- shared --------------------------------------------------------------------------------------------------
+
+    def _index(self, project: str) -> ProjectIndex:
+        index = self._indexes.get(project)
+        if index is None:
+            index = ProjectIndex(self.root, project, cache=SeriesCache())
+            index.refresh()
+            self._looked[project] = time.monotonic()
+            if not index.is_known:
+                raise NotFoundError(f"There is no project {project!r}.")
+            self._indexes[project] = index
+            while len(self._indexes) > MAX_INDEXES:
+                self._indexes.popitem(last=False)
+        self._indexes.move_to_end(project)
+        self._refresh(project, index)
+        return index
+
+    def _refresh(self, project: str, index: ProjectIndex) -> None:
+        now = time.monotonic()
+        if now - self._looked[project] >= REFRESH_S:
+            index.refresh()
+            self._looked[project] = now
+
+    @staticmethod
+    def _run(index: ProjectIndex, run_id: str) -> RunIndex:
+        run = index.run(run_id)
+        if run is None:
+            raise NotFoundError(f"The project has no run with the id {run_id!r}.")
+        return run
+
+
+def _identity(run: RunIndex) -> dict[str, Any]:
+    description = run.description
+    return {
+        "id": run.run_id,
+        "name": run.name,
+        "group": description.group,
+        "tags": list(description.tags),
+        "state": description.state,
+        "created_us": description.created_us,
+        "finished_us": description.finished_us,
+        "active_s": description.active_s,
+        "span_s": description.span_s,
+        "num_rows": run.summaries["metrics"].num_rows,
+        "num_writers": sum(len(attempt.writers) for attempt in description.attempts),
+        "num_attempts": len(description.attempts),
+        "last_step": run.last_step,
+        "config": flatten(description.config),
+    }
+
+
+def _from_start(panel: PanelQuery) -> PanelQuery:
+    from dataclasses import replace
+
+    return replace(panel, since=0)
+
+
+def _last_touch(run_folder: Path) -> tuple[int, bool]:
+    """When a run's files last changed, and whether it has a journal, without reading any."""
+    last_ns, has_journal = 0, False
+    for folder in (run_folder / "metrics", run_folder / "events", run_folder / "journal"):
+        try:
+            last_ns = max(last_ns, folder.stat().st_mtime_ns)
+        except OSError:
+            continue
+        if folder.name == "journal":
+            for path in folder.iterdir():
+                if JournalName.parse(path.name) is not None:
+                    has_journal = True
+                    last_ns = max(last_ns, path.stat().st_mtime_ns)
+    return last_ns // 1000, has_journal
+
+
+def to_csv(rows: Iterator[tuple[Any, ...]]) -> Iterator[str]:
+    """Rows of `Service.rows` as CSV, a line at a time."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["step", "time_us", "value", "attempt", "writer", "seq"])
+    for row in rows:
+        writer.writerow(row)
+        if buffer.tell() > 1 << 16:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+__all__ = ["MAX_ROWS", "NotFoundError", "PollQuery", "Service", "to_csv"]

@@ -1,0 +1,1 @@
+"""Pure numpy, no files and no clock: what the stages calculate with."""

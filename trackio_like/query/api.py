@@ -1,0 +1,288 @@
+"""`trackio_like.Api`: a root's projects and runs from Python, also while they are written."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from trackio_like._settings import Settings
+from trackio_like.errors import ProjectNotFoundError, RunNotFoundError
+from trackio_like.query.fold import UNKNOWN
+from trackio_like.query.history import read_history
+from trackio_like.query.index import ProjectIndex
+from trackio_like.query.objects import LoggedObject, read_objects
+from trackio_like.query.panels import MAX_BUCKETS, PanelQuery, curves
+from trackio_like.query.records import Alert, Attempt, Definition, Event, RunDescription
+from trackio_like.query.run_index import RunIndex
+from trackio_like.query.series import SeriesId
+from trackio_like.store.blocks import Floats
+from trackio_like.store.catalog import list_projects
+
+_REFRESH_S: Final = 0.05
+"""How old an answer may be: several questions in a row look at the files once."""
+
+Answer = TypeVar("Answer")
+
+
+class Api:
+    """Reads a root. Safe to use from several threads; writes nothing."""
+
+    def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
+        """Reads nothing yet.
+
+        Args:
+            root: folder of all projects; `TRACKIO_DIR` or its default when None.
+        """
+        self.root = Settings.from_env().root if root is None else Path(root).expanduser()
+        self._lock = threading.RLock()
+        self._indexes: dict[str, ProjectIndex] = {}
+        self._looked: dict[str, float] = {}
+
+    def __repr__(self) -> str:
+        return f"Api({str(self.root)!r})"
+
+    def projects(self) -> list[str]:
+        """The names of all projects that have a run, sorted."""
+        return list(list_projects(self.root))
+
+    def runs(self, project: str) -> list[ApiRun]:
+        """The runs of a project, oldest first; deleted ones are left out.
+
+        Raises:
+            ProjectNotFoundError: there is no such project; the message lists similar names.
+        """
+        with self._lock:
+            return [ApiRun(self, project, run.run_id) for run in self._project(project).runs()]
+
+    def run(self, project: str, name_or_id: str) -> ApiRun:
+        """One run.
+
+        Args:
+            project: the project's name.
+            name_or_id: an id, else a name; of several runs of that name, the newest.
+
+        Raises:
+            ProjectNotFoundError: there is no such project; the message lists similar names.
+            RunNotFoundError: there is no such run; the message lists similar names.
+        """
+        with self._lock:
+            index = self._project(project)
+            if index.run(name_or_id) is not None:
+                return ApiRun(self, project, name_or_id)
+            runs = index.runs()
+            named = [run for run in runs if run.name == name_or_id]
+            if named:
+                return ApiRun(self, project, named[-1].run_id)
+        known = _similar(name_or_id, [run.name for run in runs])
+        raise RunNotFoundError(f"Project {project!r} has no run named {name_or_id!r}, and none of that id. {known}")
+
+    def _project(self, project: str) -> ProjectIndex:
+        index = self._indexes.get(project)
+        now = time.monotonic()
+        if index is None:
+            index = ProjectIndex(self.root, project)
+        elif now - self._looked[project] < _REFRESH_S:
+            return index
+        index.refresh()
+        if not index.is_known:
+            known = _similar(project, self.projects())
+            raise ProjectNotFoundError(f"There is no project {project!r}. {known} Root: {self.root}")
+        self._indexes[project] = index
+        self._looked[project] = now
+        return index
+
+    def _ask(self, project: str, run_id: str, question: Callable[[ProjectIndex, RunIndex], Answer]) -> Answer:
+        with self._lock:
+            index = self._project(project)
+            run = index.run(run_id)
+            if run is None:
+                raise RunNotFoundError(f"Run {run_id!r} is no longer in project {project!r}: it was deleted.")
+            return question(index, run)
+
+
+class ApiRun:
+    """One run; every property tells how it stands now."""
+
+    def __init__(self, api: Api, project: str, run_id: str) -> None:
+        """Made by `Api`."""
+        self._api = api
+        self.project = project
+        self.id = run_id
+
+    def __repr__(self) -> str:
+        return f"<run {self.name!r} ({self.state}) of {self.project!r}, id {self.id!r}>"
+
+    def _description(self) -> RunDescription:
+        return self._api._ask(self.project, self.id, lambda _, run: run.description)
+
+    @property
+    def path(self) -> Path:
+        """The run's folder."""
+        return self._api._ask(self.project, self.id, lambda _, run: run.path)
+
+    @property
+    def name(self) -> str:
+        """The run's name; its id where it has none."""
+        return self._api._ask(self.project, self.id, lambda _, run: run.name)
+
+    @property
+    def group(self) -> str | None:
+        """The group that the run belongs to."""
+        return self._description().group
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The run's tags."""
+        return self._description().tags
+
+    @property
+    def state(self) -> str:
+        """running, finished, failed, terminated, crashed, or the word that `finish` was given."""
+        return self._description().state or UNKNOWN
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The configuration, of all attempts together."""
+        return dict(self._description().config)
+
+    @property
+    def summary(self) -> dict[str, float | int]:
+        """The last value of each metric."""
+        return self._api._ask(self.project, self.id, lambda _, run: run.summaries["metrics"].last_values())
+
+    @property
+    def created_at(self) -> float | None:
+        """When it began, seconds since the epoch."""
+        created_us = self._description().created_us
+        return None if created_us is None else created_us / 1e6
+
+    @property
+    def finished_at(self) -> float | None:
+        """When it ended, seconds since the epoch; None while it runs."""
+        finished_us = self._description().finished_us
+        return None if finished_us is None else finished_us / 1e6
+
+    @property
+    def num_rows(self) -> int:
+        """How many metric rows it has: as many as `history()`."""
+        return self._api._ask(self.project, self.id, lambda _, run: run.summaries["metrics"].num_rows)
+
+    @property
+    def last_step(self) -> int | None:
+        """The newest attempt's last step."""
+        return self._api._ask(self.project, self.id, lambda _, run: run.last_step)
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """The run's starts and ends: one, and one more for each resume."""
+        return self._description().attempts
+
+    @property
+    def alerts(self) -> tuple[Alert, ...]:
+        """What `alert` recorded, oldest first."""
+        return self._description().alerts
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """What `define_metric` recorded."""
+        return self._description().definitions
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Where and how it was started: host, command, versions."""
+        return dict(self._description().metadata)
+
+    def events(self) -> list[Event]:
+        """Everything that happened to the run, in the order of time, writer and call."""
+        return self._api._ask(
+            self.project, self.id, lambda _, run: sorted(run.events, key=lambda e: (e.time_us, e.writer, e.seq))
+        )
+
+    def history(self, keys: str | Iterable[str] | None = None) -> pa.Table:
+        """Every metric row, once, in the order of the calls.
+
+        Args:
+            keys: one key or several; None for all.
+
+        Returns:
+            Columns writer, seq, attempt, step, time, key, value, value_int. `value_int` is the exact integer where a
+            double cannot hold it, else null. Rows of one call are in the order of their keys.
+        """
+        return read_history(self.path, "metrics", keys=_key_list(keys), faults=self._faults())
+
+    def system(self, keys: str | Iterable[str] | None = None) -> pa.Table:
+        """Every row of system metrics: columns and order as `history`; step is null."""
+        return read_history(self.path, "system", keys=_key_list(keys), faults=self._faults())
+
+    def objects(self, key: str | None = None) -> list[LoggedObject]:
+        """Every logged value that is not a number, in the order of the calls."""
+        found = read_objects(self.path, faults=self._faults())
+        return [item for item in found if key is None or item.key == key]
+
+    def texts(self, key: str | None = None) -> list[LoggedObject]:
+        """Every logged text, in the order of the calls."""
+        found = read_objects(self.path, types=("text",), faults=self._faults())
+        return [item for item in found if key is None or item.key == key]
+
+    def series(self, key: str, max_points: int | None = None) -> tuple[Floats, Floats]:
+        """Steps and values of a metric as they are drawn: sorted by step, the newest attempt where several overlap.
+
+        Args:
+            key: the metric.
+            max_points: down-sample to about so many points, keeping the extremes; None for all.
+
+        Returns:
+            x and y, [K] each; empty where the run does not have the key. Several writers follow one another.
+
+        Raises:
+            ValueError: max_points is below 2.
+        """
+        if max_points is not None and max_points < 2:
+            raise ValueError(f"max_points={max_points} is too few; ask for at least 2, or None for all.")
+        if max_points is None:
+            return self._api._ask(self.project, self.id, lambda index, run: _whole_series(index, run, key))
+        buckets = min(max_points // 2, MAX_BUCKETS)
+        query = PanelQuery(key=key, run_ids=(self.id,), num_buckets=buckets)
+        found = self._api._ask(self.project, self.id, lambda index, _: curves(index, query))
+        return _joined([curve.x_K for curve in found]), _joined([curve.y_K for curve in found])
+
+    def _faults(self) -> Any:
+        return self._api._ask(self.project, self.id, lambda index, _: index.faults)
+
+
+def _whole_series(index: ProjectIndex, run: RunIndex, key: str) -> tuple[Floats, Floats]:
+    from trackio_like.query.lanes import draw
+
+    id_ = SeriesId(run_id=run.run_id, kind="metrics", key=key)
+    series = index.series([id_]).get(id_)
+    lanes = () if series is None else draw(series, axis="step", origin_us=run.origin_us, x_series=None)
+    return _joined([lane.x for lane in lanes]), _joined([lane.y for lane in lanes])
+
+
+def _joined(arrays: Sequence[Floats]) -> Floats:
+    return np.concatenate([np.empty(0), *arrays])
+
+
+def _key_list(keys: str | Iterable[str] | None) -> list[str] | None:
+    if keys is None:
+        return None
+    return [keys] if isinstance(keys, str) else list(keys)
+
+
+def _similar(wanted: str, known: Iterable[str]) -> str:
+    names = list(dict.fromkeys(known))
+    close = difflib.get_close_matches(wanted, names, n=5, cutoff=0.5) or names[-5:]
+    if not close:
+        return "There is none yet."
+    return f"Did you mean one of {', '.join(map(repr, close))}?"
+
+
+__all__ = ["Api", "ApiRun"]

@@ -1,0 +1,151 @@
+"""Rows out of shards: DuckDB for points and tables, explicit file lists, a cursor per call."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from trackio_like.query.points import Points
+from trackio_like.query.records import Event
+from trackio_like.store.blocks import Floats, Ints
+from trackio_like.store.shard_files import ShardRead
+
+_lock = threading.Lock()
+_base: list[duckdb.DuckDBPyConnection] = []
+
+
+def open_cursor() -> duckdb.DuckDBPyConnection:
+    """A DuckDB cursor of this process's database, for one caller; it never leaves this machine."""
+    with _lock:
+        if not _base:
+            con = duckdb.connect()
+            con.execute("SET autoinstall_known_extensions = false")
+            con.execute("SET autoload_known_extensions = false")
+            # Statistics leave NaN out, so that without this a filter may skip it.
+            con.execute("SET parquet_can_have_nan = true")
+            con.execute("SET TimeZone = 'UTC'")
+            con.execute("SET memory_limit = '2GB'")
+            con.execute("SET lock_configuration = true")
+            _base.append(con)
+        return _base[0].cursor()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Points of one shard and key, in the order of their sequence numbers; [N] each."""
+
+    seq_N: Ints
+    step_N: Ints
+    """Zeros where the kind has no steps."""
+    time_N: Ints
+    """Microseconds since the epoch."""
+    value_N: Floats
+
+    def to_points(self) -> Points:
+        """As arrays that can grow."""
+        return Points(self.seq_N, self.step_N, self.time_N, self.value_N)
+
+
+def load_points(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[int, str], Columns]:
+    """The points of some keys in some shards.
+
+    Args:
+        reads: shards of one kind; others' rows are never read twice.
+        keys: distinct.
+
+    Returns:
+        The points by position in `reads` and key; pairs without points are left out.
+
+    Raises:
+        duckdb.Error: a file is gone or damaged.
+    """
+    if not reads or not keys:
+        return {}
+    wanted = ", ".join(["?"] * len(keys))
+    sql = f"""
+        SELECT file_index::BIGINT AS file, list_position(?, key)::BIGINT AS key, seq,
+               coalesce(step, 0) AS step, epoch_us(time) AS time, value
+        FROM read_parquet(?) WHERE key IN ({wanted})
+    """  # noqa: S608 - only question marks are put in
+    with open_cursor() as cursor:
+        table = cursor.sql(sql, params=[list(keys), _paths(reads), *keys]).to_arrow_table()
+    file_N, key_N, seq_N, step_N, time_N = (table.column(i).to_numpy() for i in range(5))
+    value_N = table.column(5).to_numpy()
+    group_N = file_N * len(keys) + (key_N - 1)
+    result: dict[tuple[int, str], Columns] = {}
+    for group, rows in _groups(group_N):
+        file, key = divmod(group, len(keys))
+        columns = Columns(seq_N=seq_N[rows], step_N=step_N[rows], time_N=time_N[rows], value_N=value_N[rows])
+        part = _by_seq(columns, after=0 if reads[file].is_whole else reads[file].after)
+        if len(part.seq_N):
+            result[file, keys[key]] = part
+    return result
+
+
+def _paths(reads: Sequence[ShardRead]) -> list[str]:
+    return [str(read.shard.path) for read in reads]
+
+
+def _groups(group_N: Ints) -> list[tuple[int, slice | Ints]]:
+    """The rows of each group."""
+    if len(group_N) == 0:
+        return []
+    if (group_N[1:] >= group_N[:-1]).all():
+        order = None
+    else:
+        order = np.argsort(group_N, kind="stable")
+        group_N = group_N[order]
+    starts = np.flatnonzero(np.diff(group_N, prepend=group_N[0] - 1)).tolist()
+    stops = [*starts[1:], len(group_N)]
+    return [
+        (int(group_N[start]), slice(start, stop) if order is None else order[start:stop])
+        for start, stop in zip(starts, stops, strict=True)
+    ]
+
+
+def _by_seq(columns: Columns, *, after: int) -> Columns:
+    """In the order of calls, behind a sequence number: shards are sorted by step."""
+    seq_N = columns.seq_N
+    is_rising = bool((seq_N[1:] > seq_N[:-1]).all())
+    rows = np.arange(len(seq_N)) if is_rising else np.argsort(seq_N, kind="stable")
+    rows = rows[seq_N[rows] > after]
+    # Copies, so that a small series does not keep the whole answer alive.
+    return Columns(
+        seq_N=seq_N[rows], step_N=columns.step_N[rows], time_N=columns.time_N[rows], value_N=columns.value_N[rows]
+    )
+
+
+def load_events(read: ShardRead) -> list[Event]:
+    """The events of one shard.
+
+    Raises:
+        OSError: the file is gone.
+        pa.ArrowException: it is damaged.
+    """
+    columns = ["writer", "seq", "attempt", "time", "type", "payload"]
+    table = pq.read_table(read.shard.path, columns=columns, partitioning=None)
+    times = table.column("time").cast(pa.int64()).to_pylist()
+    rows = zip(*(table.column(name).to_pylist() for name in columns), times, strict=True)
+    return [
+        Event(time_us=time_us, writer=writer, seq=seq, attempt=attempt, type=type_, payload=_map(payload))
+        for writer, seq, attempt, _, type_, payload, time_us in rows
+        if seq > read.after
+    ]
+
+
+def _map(text: str) -> dict[str, object]:
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+__all__ = ["Columns", "load_events", "load_points", "open_cursor"]

@@ -1,0 +1,343 @@
+"""One run in memory: its events, the summary of its keys, and the rows that are in no shard yet."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from trackio_like.format.records import Header, ScalarKind
+from trackio_like.query.fold import RUNNING, FoldedEvents, describe, fold_events
+from trackio_like.query.liveness import Liveness
+from trackio_like.query.load import Columns, load_events, load_points
+from trackio_like.query.points import Points
+from trackio_like.query.records import Event, RunDescription, WriterSigns
+from trackio_like.query.series import Series, SeriesCache, SeriesId
+from trackio_like.query.summary import Summary
+from trackio_like.store.blocks import Batch, Block
+from trackio_like.store.faults import Faults
+from trackio_like.store.follow import Delta, RunFollower
+from trackio_like.store.shard_files import ShardRead
+
+_log = logging.getLogger(__name__)
+SCALAR_KINDS: tuple[ScalarKind, ...] = ("metrics", "system")
+
+
+@dataclass(slots=True)
+class _Signs:
+    """`WriterSigns` while rows come in."""
+
+    attempt: int
+    rank: int
+    first_us: int | None = None
+    last_us: int | None = None
+    num_rows: int = 0
+    last_step: int | None = None
+    last_seq: int = 0
+
+    def see(self, first_us: int, last_us: int) -> None:
+        self.first_us = first_us if self.first_us is None else min(self.first_us, first_us)
+        self.last_us = last_us if self.last_us is None else max(self.last_us, last_us)
+
+    def see_step(self, seq: int, step: int | None) -> None:
+        if step is not None and seq >= self.last_seq:
+            self.last_seq, self.last_step = seq, step
+
+
+class RunIndex:
+    """What is known of one run; `advance` keeps it up. Not thread-safe."""
+
+    def __init__(self, project: str, run_id: str, path: Path, *, faults: Faults) -> None:
+        self.project = project
+        self.run_id = run_id
+        self.path = path
+        self.changed_at = 0
+        """Cursor of the last change of any kind; 0 before there is anything to show."""
+        self.description = RunDescription()
+        self.summaries: dict[ScalarKind, Summary] = {kind: Summary() for kind in SCALAR_KINDS}
+        self.writers: dict[str, WriterSigns] = {}
+        self.events: list[Event] = []
+        self._faults = faults
+        self._follower = RunFollower(path, faults=faults)
+        self._folded = FoldedEvents()
+        self._signs: dict[str, _Signs] = {}
+        self._dead: set[str] = set()
+        self._tail: dict[ScalarKind, list[tuple[str, Block]]] = {kind: [] for kind in SCALAR_KINDS}
+
+    @property
+    def is_visible(self) -> bool:
+        """Whether there is anything to show: an event or a row; deleted runs are not shown."""
+        return self.changed_at > 0 and not self.description.is_deleted
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is expected to happen: it is over, and no journal waits."""
+        return self.description.state != RUNNING and self._follower.num_journals == 0 and self.changed_at > 0
+
+    @property
+    def name(self) -> str:
+        """The run's name, else its id."""
+        return self.description.name or self.run_id
+
+    @property
+    def origin_us(self) -> int:
+        """Time of the first row: zero of the relative axis."""
+        firsts = [signs.first_us for signs in self._signs.values() if signs.first_us is not None]
+        return min(firsts, default=self.description.created_us or 0)
+
+    @property
+    def last_us(self) -> int:
+        """Last sign of life."""
+        return max((attempt.ended_us for attempt in self.description.attempts), default=0)
+
+    @property
+    def last_step(self) -> int | None:
+        """The newest attempt's last step."""
+        newest = max((s.attempt for s in self._signs.values() if s.last_step is not None), default=0)
+        steps = [s.last_step for s in self._signs.values() if s.attempt == newest and s.last_step is not None]
+        return max(steps, default=None)
+
+    # -- keeping up ----------------------------------------------------------------------------------------------
+
+    def advance(self, cursor: int, *, cache: SeriesCache, liveness: Liveness, look_at_shards: bool) -> bool:
+        """Takes in what the files gained.
+
+        Args:
+            cursor: the number of this look, noted on whatever changed.
+            cache: its series of this run get the new points.
+            liveness: tells which writers' processes have ended.
+            look_at_shards: as `RunFollower.advance`.
+
+        Returns:
+            Whether anything that can be shown changed.
+        """
+        delta = self._follower.advance(look_at_shards=look_at_shards)
+        changed = False
+        origin_us, num_events = self.origin_us, len(self.events)
+        grown: set[SeriesId] = set()
+        for read in delta.reads:
+            changed |= self._take_read(read, cursor, cache, grown)
+        for batch in delta.batches:
+            changed |= self._take_batch(batch, delta, cursor, cache, grown)
+        if delta.has_new_listing:
+            self._drop_sealed()
+        changed |= self._look_for_dead(liveness)
+        if not changed:
+            return False
+        self.changed_at = cursor
+        if len(self.events) != num_events:
+            self._folded = fold_events(self.events)
+        self._describe()
+        for id_ in grown:
+            cache.of_run(self.run_id)[id_].mark(cursor, self.writers)
+        if self.origin_us != origin_us:
+            self.redraw_all(cache)
+        return True
+
+    def redraw_all(self, cache: SeriesCache) -> None:
+        """Makes every page draw this run's series anew."""
+        for series in cache.of_run(self.run_id).values():
+            series.forget_marks()
+
+    def touch(self, cursor: int) -> None:
+        """Calls everything changed: a run that comes back is sent whole."""
+        for summary in self.summaries.values():
+            summary.changed_K[:] = cursor
+
+    def relist(self) -> None:
+        """Looks into all folders at the next `advance`, after a file turned out to be gone."""
+        self._follower.relist()
+
+    def _describe(self) -> None:
+        self.writers = {
+            writer: WriterSigns(
+                writer=writer,
+                attempt=signs.attempt,
+                rank=signs.rank,
+                first_us=signs.first_us,
+                last_us=signs.last_us,
+                num_rows=signs.num_rows,
+                last_step=signs.last_step,
+                is_dead=writer in self._dead,
+            )
+            for writer, signs in self._signs.items()
+        }
+        self.description = describe(self._folded, self.writers)
+
+    def _look_for_dead(self, liveness: Liveness) -> bool:
+        if self.description.state != RUNNING:
+            return False
+        changed = False
+        for writer, header in self._follower.headers.items():
+            is_open = writer not in self._folded.ended and writer not in self._dead
+            if is_open and liveness.is_dead(header):
+                self._dead.add(writer)
+                self._signs_of(header)
+                changed = True
+        return changed
+
+    def _signs_of(self, source: Header) -> _Signs:
+        signs = self._signs.get(source.writer)
+        if signs is None:
+            signs = self._signs[source.writer] = _Signs(source.attempt, source.rank)
+        return signs
+
+    # -- rows from shards ----------------------------------------------------------------------------------------
+
+    def _take_read(self, read: ShardRead, cursor: int, cache: SeriesCache, grown: set[SeriesId]) -> bool:
+        shard = read.shard
+        signs = self._signs.setdefault(shard.name.writer, _Signs(shard.attempt, shard.rank))
+        try:
+            if shard.kind == "events":
+                self.events += load_events(read)
+            elif shard.kind == "metrics" or shard.kind == "system":
+                self._take_scalars(read, shard.kind, signs, cursor, cache, grown)
+        except (OSError, pa.ArrowException, duckdb.Error, KeyError, ValueError) as error:
+            self._faults.add(shard.path, error)
+            return False
+        return True
+
+    def _take_scalars(
+        self, read: ShardRead, kind: ScalarKind, signs: _Signs, cursor: int, cache: SeriesCache, grown: set[SeriesId]
+    ) -> None:
+        shard, summary = read.shard, self.summaries[kind]
+        loaded = {id_.key: id_ for id_ in cache.of_run(self.run_id) if id_.kind == kind and id_.key in shard.keys}
+        if read.is_whole:
+            columns = shard.take_summary()
+            summary.add_columns(columns, attempt=shard.attempt, cursor=cursor)
+            if columns.get("key"):
+                self._see_columns(signs, columns, kind)
+            wanted = list(loaded)
+        else:
+            wanted = sorted(shard.keys)
+        for (_, key), points in load_points([read], wanted).items():
+            if not read.is_whole:
+                block = _one_key_block(kind, key, points)
+                summary.add_block(block, attempt=shard.attempt, cursor=cursor)
+                self._see_block(signs, block)
+            if key in loaded:
+                _grow(cache.of_run(self.run_id)[loaded[key]], shard.name.writer, points)
+                grown.add(loaded[key])
+
+    @staticmethod
+    def _see_columns(signs: _Signs, columns: dict[str, list[int]], kind: ScalarKind) -> None:
+        signs.see(min(columns["first_time_us"]), max(columns["last_time_us"]))
+        newest = max(range(len(columns["key"])), key=columns["last_seq"].__getitem__)
+        if kind == "metrics":
+            signs.num_rows += sum(columns["count"])
+            signs.see_step(columns["last_seq"][newest], columns["last_step"][newest])
+
+    # -- rows from journals --------------------------------------------------------------------------------------
+
+    def _take_batch(self, batch: Batch, delta: Delta, cursor: int, cache: SeriesCache, grown: set[SeriesId]) -> bool:
+        header = batch.header
+        writer = header.writer
+        seen = {kind: by_writer.get(writer, 0) for kind, by_writer in delta.seen.items()}
+        events = [
+            Event(
+                time_us=event.time_us,
+                writer=writer,
+                seq=event.seq,
+                attempt=header.attempt,
+                type=event.type,
+                payload=event.payload if isinstance(event.payload, dict) else {},
+            )
+            for event in batch.events
+            if event.seq > seen["events"]
+        ]
+        self.events += events
+        changed = bool(events)
+        blocks = [new for block in batch.blocks if (new := block.after(seen[block.kind])) is not None]
+        for block in blocks:
+            self.summaries[block.kind].add_block(block, attempt=header.attempt, cursor=cursor)
+            self._see_block(self._signs_of(header), block)
+            self._tail[block.kind].append((writer, block))
+            changed = True
+        if blocks:
+            self._grow_series(writer, blocks, cache, grown)
+        for record in batch.objects:
+            if record.seq > seen["objects"]:
+                self._signs_of(header).see(record.time_us, record.time_us)
+                changed = True
+        return changed
+
+    def _grow_series(self, writer: str, blocks: list[Block], cache: SeriesCache, grown: set[SeriesId]) -> None:
+        for id_, series in cache.of_run(self.run_id).items():
+            points = gather(id_.key, [block for block in blocks if block.kind == id_.kind])
+            if points is not None:
+                _grow(series, writer, points)
+                grown.add(id_)
+
+    @staticmethod
+    def _see_block(signs: _Signs, block: Block) -> None:
+        signs.see(int(block.time_C[0]), int(block.time_C[-1]))
+        if block.step_C is not None:
+            signs.num_rows += len(block.seq_C) * len(block.keys)
+            signs.see_step(int(block.seq_C[-1]), int(block.step_C[-1]))
+
+    def _drop_sealed(self) -> None:
+        for kind in SCALAR_KINDS:
+            covered = self._follower.covered(kind)
+            self._tail[kind] = [(w, block) for w, block in self._tail[kind] if block.seq_C[-1] > covered.get(w, 0)]
+
+    # -- points on demand ----------------------------------------------------------------------------------------
+
+    def reads_of(self, kind: ScalarKind, key: str) -> list[ShardRead]:
+        """The shards that hold points of a key."""
+        return [read for read in self._follower.plan(kind) if key in read.shard.keys]
+
+    def tail_points(self, kind: ScalarKind, key: str) -> Iterator[tuple[str, Columns]]:
+        """A key's points that are in no shard yet, by writer, in order."""
+        covered = self._follower.covered(kind)
+        by_writer: dict[str, list[Block]] = {}
+        for writer, block in self._tail[kind]:
+            new = block.after(covered.get(writer, 0)) if key in block.keys else None
+            if new is not None:
+                by_writer.setdefault(writer, []).append(new)
+        for writer, blocks in by_writer.items():
+            points = gather(key, blocks)
+            if points is not None:
+                yield writer, points
+
+
+def gather(key: str, blocks: list[Block]) -> Columns | None:
+    """A key's points in one writer's blocks, in the order of the calls; None where there are none."""
+    found = [(block, block.keys.index(key)) for block in blocks if key in block.keys]
+    if not found:
+        return None
+    seq_N = np.concatenate([block.seq_C for block, _ in found])
+    step_N = np.concatenate([np.zeros_like(b.seq_C) if b.step_C is None else b.step_C for b, _ in found])
+    time_N = np.concatenate([block.time_C for block, _ in found])
+    value_N = np.concatenate([block.value_CK[:, position] for block, position in found])
+    if len(found) > 1 and not (seq_N[1:] > seq_N[:-1]).all():
+        order = np.argsort(seq_N, kind="stable")
+        seq_N, step_N, time_N, value_N = seq_N[order], step_N[order], time_N[order], value_N[order]
+    return Columns(seq_N=seq_N, step_N=step_N, time_N=time_N, value_N=value_N)
+
+
+def _grow(series: Series, writer: str, columns: Columns) -> None:
+    points = series.points.get(writer)
+    if points is None:
+        series.points[writer] = columns.to_points()
+    else:
+        points.extend(columns.seq_N, columns.step_N, columns.time_N, columns.value_N)
+
+
+def _one_key_block(kind: ScalarKind, key: str, points: Columns) -> Block:
+    return Block(
+        kind=kind,
+        keys=(key,),
+        seq_C=points.seq_N,
+        step_C=points.step_N if kind == "metrics" else None,
+        time_C=points.time_N,
+        value_CK=points.value_N[:, None],
+        big_ints=(),
+    )
+
+
+__all__ = ["SCALAR_KINDS", "RunIndex", "gather"]

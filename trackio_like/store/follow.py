@@ -1,0 +1,183 @@
+"""Follows one run: every row is handed over once, whether it is met in a journal or in a shard.
+
+Journals are read first and shards listed after them: what left a journal in between is in a shard by then. `seq` numbers
+all calls of a writer without a gap, so a batch that begins right behind what was seen before needs no shard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from trackio_like.format.names import Kind, ShardName
+from trackio_like.format.ranges import covered_seqs, plan_reads
+from trackio_like.format.records import Header
+from trackio_like.store.blocks import Batch
+from trackio_like.store.faults import Faults
+from trackio_like.store.shard_files import Shard, ShardRead, open_shard, parse_shard_names
+from trackio_like.store.tails import JournalFollower
+from trackio_like.store.watch import WatchedFolder
+
+FOLLOWED: Final[tuple[Kind, ...]] = ("metrics", "system", "events", "objects")
+_MAX_LISTINGS: Final = 5
+"""How often a folder is listed again while its files vanish between listing and opening."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Delta:
+    """What a run gained since the last look: first the shards' rows, then the batches'."""
+
+    reads: list[ShardRead] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    seen: dict[Kind, dict[str, int]] = field(default_factory=dict)
+    """Of a batch, only rows behind these sequence numbers are new, by kind and writer."""
+    has_new_listing: bool = False
+    """Whether shards came or went, so that rows may have moved from journals into shards."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all changed."""
+        return not (self.reads or self.batches or self.has_new_listing)
+
+
+class RunFollower:
+    """One run's files; not thread-safe."""
+
+    def __init__(self, path: Path, *, faults: Faults) -> None:
+        """Starts with nothing seen: the first `advance` hands over all rows.
+
+        Args:
+            path: the run's folder.
+            faults: where skipped files are noted.
+        """
+        self.path = path
+        self._faults = faults
+        self._journals = JournalFollower(path / "journal", faults=faults)
+        self._folders: dict[Kind, WatchedFolder] = {kind: WatchedFolder(path / kind) for kind in FOLLOWED}
+        self._shards: dict[Kind, dict[ShardName, Shard]] = {kind: {} for kind in FOLLOWED}
+        self._plans: dict[Kind, list[ShardRead]] = {kind: [] for kind in FOLLOWED}
+        self._covered: dict[Kind, dict[str, int]] = {kind: {} for kind in FOLLOWED}
+        self._seen: dict[Kind, dict[str, int]] = {kind: {} for kind in FOLLOWED}
+
+    @property
+    def headers(self) -> dict[str, Header]:
+        """Who wrote each journal seen so far, by writer."""
+        return self._journals.headers
+
+    @property
+    def num_journals(self) -> int:
+        """How many journal segments are there now."""
+        return self._journals.num_open
+
+    def plan(self, kind: Kind) -> list[ShardRead]:
+        """The shards that together hold each sealed row once, as of the last look."""
+        return self._plans[kind]
+
+    def covered(self, kind: Kind) -> dict[str, int]:
+        """How far the shards of a kind reach, by writer, as of the last look."""
+        return self._covered[kind]
+
+    def advance(self, *, look_at_shards: bool = True) -> Delta:
+        """What is new since the last look.
+
+        Args:
+            look_at_shards: False saves a look into the shards' folders where journals tell that nothing moved.
+        """
+        delta = Delta(batches=self._journals.read())
+        is_forced = self._journals.has_lost_tail or bool(delta.batches)
+        if look_at_shards or is_forced:
+            delta.has_new_listing = self._list_shards()
+        spans = _contiguous_spans(delta.batches)
+        for kind in FOLLOWED:
+            seen = self._seen[kind]
+            if delta.has_new_listing:
+                delta.reads += self._unseen(kind, spans)
+            delta.seen[kind] = dict(seen)
+            for batch in delta.batches:
+                writer = batch.header.writer
+                seen[writer] = max(seen.get(writer, 0), batch.last_seq)
+        return delta
+
+    def relist(self) -> None:
+        """Forgets folder times, after a file that was listed turned out to be gone."""
+        for kind in FOLLOWED:
+            self._folders[kind] = WatchedFolder(self.path / kind)
+
+    def _list_shards(self) -> bool:
+        changed = False
+        for kind in FOLLOWED:
+            for _ in range(_MAX_LISTINGS):
+                if not self._folders[kind].refresh():
+                    break
+                changed = True
+                if self._open_new(kind):
+                    break
+                # A file that vanished under us was compacted away just now: the next listing has its successor.
+                self._folders[kind] = WatchedFolder(self.path / kind)
+        return changed
+
+    def _open_new(self, kind: Kind) -> bool:
+        """Takes over a listing.
+
+        Returns:
+            False where a file was gone before it could be opened.
+        """
+        folder, known = self._folders[kind], self._shards[kind]
+        names = parse_shard_names(folder.names)
+        wanted = {read.shard for read in plan_reads(names)}
+        usable: dict[ShardName, Shard] = {}
+        pending = sorted(names)
+        while pending:
+            name = pending.pop()
+            if name not in wanted:
+                continue
+            path = folder.path / str(name)
+            try:
+                shard = known.get(name) or (
+                    None if path in self._faults else open_shard(path, kind, name, faults=self._faults)
+                )
+            except FileNotFoundError:
+                return False
+            if shard is not None:
+                usable[name] = shard
+                continue
+            # What a damaged shard would have covered may still be there in smaller ones.
+            names.remove(name)
+            wanted = {read.shard for read in plan_reads(names)}
+            pending = sorted(wanted - usable.keys())
+        self._shards[kind] = {name: shard for name, shard in usable.items() if name in wanted}
+        plan = plan_reads(self._shards[kind])
+        self._plans[kind] = [ShardRead(shard=usable[read.shard], after=read.after) for read in plan]
+        self._covered[kind] = covered_seqs(self._shards[kind])
+        return True
+
+    def _unseen(self, kind: Kind, spans: dict[str, tuple[int, int]]) -> list[ShardRead]:
+        seen, reads = self._seen[kind], []
+        for read in self._plans[kind]:
+            writer, last = read.shard.name.writer, read.shard.name.last
+            after = max(read.after, seen.get(writer, 0))
+            if last <= after:
+                continue
+            first_new, last_new = spans.get(writer, (last + 1, 0))
+            if first_new <= after + 1 and last <= last_new:
+                continue  # the batches hold all that the shard has beyond what was seen
+            reads.append(ShardRead(shard=read.shard, after=after))
+            seen[writer] = last
+        return reads
+
+
+def _contiguous_spans(batches: list[Batch]) -> dict[str, tuple[int, int]]:
+    """First and last seq of each writer's batches, of those writers whose batches leave no gap among themselves."""
+    spans: dict[str, tuple[int, int]] = {}
+    gapped: set[str] = set()
+    for batch in batches:
+        writer = batch.header.writer
+        first, last = spans.get(writer, (batch.first_seq, batch.first_seq - 1))
+        if batch.first_seq != last + 1:
+            gapped.add(writer)
+        spans[writer] = (first, batch.last_seq)
+    return {writer: span for writer, span in spans.items() if writer not in gapped}
+
+
+__all__ = ["FOLLOWED", "Delta", "RunFollower"]
