@@ -176,7 +176,8 @@ def _summary(table: pa.Table, kind: Kind, infos: Sequence[ShardInfo]) -> dict[st
 
 def summarise_table(table: pa.Table) -> dict[str, list[Any]]:
     """The footer's summary of rows of one writer, counted from the rows."""
-    by_seq = table.sort_by("seq")
+    index = table.schema.get_field_index("key")
+    by_seq = table.set_column(index, "key", pc.cast(table["key"], pa.string())).sort_by("seq")
     finite = pc.is_finite(by_seq["value"])
     rows = by_seq.append_column("finite", pc.if_else(finite, by_seq["value"], None)).append_column(
         "is_odd", pc.cast(pc.invert(finite), pa.int64())
@@ -195,7 +196,7 @@ def summarise_table(table: pa.Table) -> dict[str, list[Any]]:
     ).sort_by("key")
     times = {f"time_{end}": pc.cast(grouped[f"time_{end}"], pa.int64()).to_pylist() for end in ("first", "last")}
     return {
-        "key": pc.cast(grouped["key"], pa.string()).to_pylist(),
+        "key": grouped["key"].to_pylist(),
         "count": grouped["value_count"].to_pylist(),
         "num_non_finite": grouped["is_odd_sum"].to_pylist(),
         "min": grouped["finite_min"].to_pylist(),
