@@ -6,18 +6,20 @@ import ipaddress
 from collections.abc import Awaitable, Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from fastapi import Body, FastAPI, Query, Request, Response
+from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from space_app.api.service import MAX_ROWS, NotFoundError, PollQuery, Service, to_csv
 from space_app.api.wire import plain, to_json
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 MAX_PANELS: Final = 500
 MAX_RUNS: Final = 5000
@@ -97,7 +99,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         return _json(service.meta())
 
     @app.post("/poll")
-    def poll(body: Annotated[bytes, Body(media_type="application/json")]) -> Response:
+    def poll(body: Annotated[bytes, Depends(_bytes_of)]) -> Response:
         packed = service.poll(_Poll.model_validate_json(body).to_query())
         return Response(packed, media_type="application/octet-stream", headers=_HEADERS)
 
@@ -124,6 +126,11 @@ def _add_routes(app: FastAPI, service: Service) -> None:
 
 
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+async def _bytes_of(request: Request) -> bytes:
+    # As bytes: pydantic reads JSON faster than FastAPI, which would parse it first.
+    return await request.body()
 
 
 def _json(document: Any, *, status_code: int = 200) -> Response:
