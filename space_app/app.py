@@ -1,0 +1,181 @@
+"""The Gradio shell: the sidebar, the tabs, and beside them our own routes and the JavaScript bundle."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+# Gradio reads it when it is imported; without it, every start asks hosts outside for news.
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+import gradio as gr
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from space_app.api import create_api
+from space_app.tabs import TABS
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+DIST: Final = Path(__file__).with_name("static") / "dist"
+SIDEBAR_WIDTH_PX: Final = 292
+
+# Gradio's page needs inline scripts, and its components make functions from text; all of it comes from this server.
+CONTENT_POLICY: Final = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; media-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
+    "worker-src 'self' blob:; frame-src 'self' blob:; object-src 'none'; base-uri 'self'; form-action 'self'"
+)
+# The theme has to stand before Gradio reads it from the address, so this runs while the head is parsed.
+_THEME_SCRIPT: Final = """
+(() => {
+  const address = new URL(location.href);
+  let theme = address.searchParams.get("theme");
+  try { theme ??= JSON.parse(localStorage.getItem("tl:theme")); } catch {}
+  if (!["light", "dark"].includes(theme) || address.searchParams.get("__theme") === theme) return;
+  address.searchParams.set("__theme", theme);
+  history.replaceState(history.state, "", address);
+})();
+"""
+
+_Scope = MutableMapping[str, Any]
+_Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+_Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+_App = Callable[[_Scope, _Receive, _Send], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """The built JavaScript: file names with a hash of their content."""
+
+    script: str
+    style: str
+
+    @classmethod
+    def load(cls, folder: Path = DIST) -> Bundle:
+        """The bundle that is installed.
+
+        Raises:
+            FileNotFoundError: the package was installed without it.
+        """
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return cls(script=manifest["script"], style=manifest["style"])
+
+
+class _SafeHeaders:
+    """Adds the content policy to every answer, so that no page of ours can reach another host."""
+
+    def __init__(self, app: _App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    *message["headers"],
+                    (b"content-security-policy", CONTENT_POLICY.encode()),
+                    (b"x-content-type-options", b"nosniff"),
+                    (b"referrer-policy", b"same-origin"),
+                ]
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+class _Forever(StaticFiles):
+    """Files whose name changes with their content: browsers need not ask for them twice."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["cache-control"] = "public, max-age=31536000, immutable"
+        return response
+
+
+def build_blocks(bundle: Bundle | None = None) -> gr.Blocks:
+    """The shell: empty panels that the bundle fills.
+
+    Args:
+        bundle: the JavaScript to load; the installed one where it is None.
+    """
+    bundle = bundle or Bundle.load()
+    with gr.Blocks(title="trackio_like", analytics_enabled=False, fill_width=True) as blocks:
+        with gr.Sidebar(width=SIDEBAR_WIDTH_PX, elem_id="tl-sidebar"):
+            _panel("sidebar", bundle)
+        with gr.Tabs(elem_id="tl-tabs"):
+            for tab in TABS:
+                with gr.Tab(tab.title, id=tab.id):
+                    _panel(tab.id, bundle)
+    return blocks
+
+
+def _panel(name: str, bundle: Bundle) -> None:
+    # A template without values is never drawn again, so what the bundle puts into it stays.
+    gr.HTML(
+        html_template=f'<div data-tl-panel="{name}"></div>',
+        js_on_load=(
+            f'import(new URL("tstatic/{bundle.script}", document.baseURI)).then((page) => page.mount("{name}", element));'
+        ),
+        apply_default_css=False,
+    )
+
+
+def head_of(bundle: Bundle, root: Path) -> str:
+    """The page's head: our style and module, and what the module has to know of this server.
+
+    Args:
+        bundle: the JavaScript to load.
+        root: the folder that is watched; the empty page names it.
+    """
+    config = json.dumps({"root": str(root)}).replace("<", "\\u003c")
+    return (
+        f"<script>{_THEME_SCRIPT}</script>"
+        f'<link rel="stylesheet" href="tstatic/{bundle.style}">'
+        f'<script id="tl-config" type="application/json">{config}</script>'
+        f'<script type="module" src="tstatic/{bundle.script}"></script>'
+    )
+
+
+def launch(root: Path, *, host: str = "127.0.0.1", port: int = 7860, block: bool = True) -> gr.Blocks:
+    """Serves the dashboard of one root.
+
+    Args:
+        root: the folder that holds every project; need not exist yet.
+        host: address to listen on.
+        port: port to listen on, which must be free.
+        block: whether to return only when the server ends.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    bundle = Bundle.load()
+    blocks = build_blocks(bundle)
+    blocks.launch(
+        server_name=host,
+        server_port=port,
+        prevent_thread_lock=not block,
+        quiet=True,
+        share=False,
+        inbrowser=False,
+        footer_links=[],
+        run_history=False,
+        enable_monitoring=False,
+        ssr_mode=False,
+        head=head_of(bundle, root),
+        app_kwargs={
+            "routes": [Mount("/t", create_api(root)), Mount("/tstatic", _Forever(directory=DIST))],
+            "middleware": [Middleware(_SafeHeaders)],
+            "docs_url": None,
+            "redoc_url": None,
+            "openapi_url": None,
+        },
+    )
+    return blocks
+
+
+__all__ = ["Bundle", "build_blocks", "head_of", "launch"]

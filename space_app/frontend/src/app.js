@@ -1,0 +1,55 @@
+// The page's module: starts asking at once, and fills each panel of the shell when Gradio shows it.
+
+import "uplot/dist/uPlot.min.css";
+import "./app.css";
+import { TL } from "./core.js";
+import { MetricsView } from "./metrics.js";
+import { RunView } from "./run.js";
+import { RunsView } from "./runs.js";
+import { Sidebar } from "./sidebar.js";
+import { watchTheme } from "./theme.js";
+import { watchHealth, Welcome } from "./welcome.js";
+
+/** One view for each panel of the shell; the name is the panel's id in space_app/tabs. */
+const VIEWS = { sidebar: Sidebar, metrics: MetricsView, runs: RunsView, run: RunView };
+
+/** Fills a panel; Gradio calls it once for each, when its tab is first shown. */
+export function mount(name, element) {
+  const place = element.querySelector(`[data-tl-panel="${CSS.escape(name)}"]`);
+  if (!place || place.dataset.mounted) return;
+  place.dataset.mounted = "1";
+  new VIEWS[name](place);
+  syncTab();
+}
+
+const tabButton = (id) => document.querySelector(`[role="tab"][data-tab-id="${CSS.escape(id)}"]`);
+
+/** Shows the tab of the view, where the reader is on another. */
+function syncTab() {
+  const wanted = tabButton(TL.state.tab);
+  if (wanted && wanted.getAttribute("aria-selected") !== "true") wanted.click();
+}
+
+function watchTabs() {
+  document.addEventListener("click", (event) => {
+    const id = event.target instanceof Element ? event.target.closest('[role="tab"][data-tab-id]')?.dataset.tabId : null;
+    if (id) TL.set({ tab: id });
+  });
+  document.addEventListener("keyup", (event) => {
+    const current = document.activeElement?.closest?.('[role="tab"][data-tab-id]');
+    if (current?.getAttribute("aria-selected") === "true" && event.key.startsWith("Arrow")) TL.set({ tab: current.dataset.tabId });
+  });
+  TL.on("state", (names) => names.has("tab") && syncTab());
+}
+
+function start() {
+  document.body.classList.toggle("tl-no-sidebar", TL.state.sidebar === "hidden");
+  watchTheme();
+  watchTabs();
+  watchHealth();
+  new Welcome();
+  TL.start();
+}
+
+window.TL = TL;
+start();

@@ -1,0 +1,392 @@
+// One chart: asks for the points of one key, keeps them, and draws them with uPlot.
+
+import uPlot from "uplot";
+import { TL } from "./core.js";
+import { h, setText } from "./dom.js";
+import { count, plural, tickLabels, duration, xTitle } from "./format.js";
+import { drawLines } from "./plot.js";
+import { clockTicks, extent, linearTicks, logTicks, padded, robust, symlogTicks } from "./ranges.js";
+import { Layer } from "./series.js";
+import { smooth } from "./smooth.js";
+import { colours } from "./theme.js";
+import { hideTooltip, showTooltip } from "./tooltip.js";
+
+const MAX_BUCKETS = 375;
+const POINTS_PER_CHART = 50_000;
+const DISTRIBUTION = { linear: 1, log: 3, symlog: 4 };
+
+let nextId = 0;
+
+/** How a chart of this key is to look: what the page says, then what was set for this chart alone. */
+export function settingsOf(key) {
+  const { state, store } = TL;
+  const own = state.charts[key] ?? {};
+  return {
+    xKind: state.x === "auto" ? store.axisOf(key) : state.x,
+    xScale: state.logx ? "log" : "linear",
+    yScale: own.y ?? state.y,
+    min: own.min ?? null,
+    max: own.max ?? null,
+    zero: own.zero ?? state.zero,
+    ignoresOutliers: state.outliers === "ignore",
+    smoothing: state.smoothing,
+  };
+}
+
+/** The window a chart is zoomed to, or null. */
+export function zoomOf(key, xKind) {
+  const { zoom, link } = TL.state;
+  if (link) return zoom[`*${xKind}`] ?? null;
+  const own = zoom[`=${key}`];
+  return own && own[2] === xKind ? own.slice(0, 2) : null;
+}
+
+export function setZoom(key, xKind, window) {
+  const zoom = { ...TL.state.zoom };
+  const name = TL.state.link ? `*${xKind}` : `=${key}`;
+  if (window) zoom[name] = TL.state.link ? window : [...window, xKind];
+  else delete zoom[name];
+  TL.set({ zoom });
+}
+
+export class Chart {
+  /**
+   * @param {string} key
+   * @param {{base: Layer, window: Layer}} layers points kept from an earlier chart of this key.
+   */
+  constructor(key, layers = { base: new Layer(), window: new Layer() }) {
+    this.key = key;
+    this.id = `c${nextId++}`;
+    this.layers = layers;
+    this.isVisible = false;
+    this.plot = null;
+    this.numDraws = 0;
+    this.smoothed = new WeakMap();
+    this.lines = [];
+    this.dotPool = [];
+    this.area = h("div.tl-plot");
+    this.note = h("div.tl-note");
+    this.legend = h("div.tl-legend");
+    this.resizer = new ResizeObserver(() => this.fit());
+    this.resizer.observe(this.area);
+    TL.charts.add(this);
+  }
+
+  destroy() {
+    TL.charts.delete(this);
+    this.resizer.disconnect();
+    hideTooltip(this);
+    this.plot?.destroy();
+    this.plot = null;
+  }
+
+  // -- asking ----------------------------------------------------------------------------------------------------
+
+  /** What this chart asks the server now, or null while it is out of sight. */
+  question() {
+    if (!this.isVisible || !TL.store?.isLoaded) return null;
+    const runs = this.runsToAsk();
+    if (runs.length === 0) return null;
+    const { xKind } = settingsOf(this.key);
+    const zoom = zoomOf(this.key, xKind);
+    const buckets = this.buckets(runs.length);
+    const signature = JSON.stringify([xKind, buckets, zoom, runs]);
+    const layer = zoom ? this.layers.window : this.layers.base;
+    const since = layer.ask(signature);
+    return {
+      signature,
+      panel: { id: this.id, key: this.key, x: xKind, runs, buckets, since, x0: zoom?.[0] ?? null, x1: zoom?.[1] ?? null },
+    };
+  }
+
+  buckets(numRuns) {
+    const fair = Math.floor(POINTS_PER_CHART / 2 / numRuns);
+    const wide = Math.ceil((this.area.clientWidth || 400) / 2 / 75) * 75;
+    return Math.max(50, Math.min(MAX_BUCKETS * (this.isLarge ? 2 : 1), wide, fair));
+  }
+
+  /** Selected runs that have the key; while some were only switched off, the question stays as it was. */
+  runsToAsk() {
+    const all = TL.selectedRuns;
+    const having = all.filter((id) => this.key in (TL.store.runs.get(id)?.last ?? {}));
+    const wanted = having.length ? having : all;
+    const asked = this.askedRuns ?? [];
+    const isKnown = wanted.length > 0 && asked.length <= wanted.length * 2 + 5 && wanted.every((id) => asked.includes(id));
+    if (!isKnown) this.askedRuns = [...wanted].sort();
+    return this.askedRuns ?? [];
+  }
+
+  take(signature, isWhole, parts, cursor) {
+    const layer = [this.layers.base, this.layers.window].find((item) => item.signature === signature);
+    if (!layer) return;
+    const budget = 2 * JSON.parse(signature)[1];
+    if (layer.apply(signature, isWhole, parts, cursor, budget)) this.redraw();
+  }
+
+  // -- drawing ---------------------------------------------------------------------------------------------------
+
+  redraw() {
+    if (this.isVisible) TL.later(this.id, () => this.draw());
+    else this.isStale = true;
+  }
+
+  show(isVisible) {
+    if (isVisible === this.isVisible) return;
+    this.isVisible = isVisible;
+    if (!isVisible) return;
+    TL.poller.poke();
+    if (this.isStale || !this.plot) this.redraw();
+  }
+
+  draw() {
+    if (!TL.store || !this.area.isConnected || this.area.clientWidth === 0) return;
+    this.isStale = false;
+    const settings = settingsOf(this.key);
+    const zoom = zoomOf(this.key, settings.xKind);
+    const isFine = zoom && this.layers.window.isLoaded && this.layers.window.signature?.includes(JSON.stringify(zoom));
+    const layer = isFine ? this.layers.window : this.layers.base;
+    const shown = new Set(TL.selectedRuns);
+    this.lines = [...layer.lines.values()].filter((line) => shown.has(line.run));
+    this.settings = settings;
+    this.range(settings, zoom);
+    this.prepare(settings, isFine ? this.layers.base : null);
+    this.ensurePlot(settings);
+    this.plot.setData([[this.x[0], this.x[1]], [null, null]], true);
+    this.plot.redraw(false, true);
+    this.describe(settings, isFine, layer);
+    this.numDraws++;
+    const card = this.area.closest("[data-key]");
+    if (card) {
+      card.dataset.draws = this.numDraws;
+      card.dataset.points = this.lines.reduce((sum, line) => sum + line.length, 0);
+      card.dataset.ready = layer.isLoaded ? "1" : "0";
+    }
+    if (this.isHovered) this.hover();
+  }
+
+  /** Ranges of both axes, and the counts of what they leave out. */
+  range({ xScale, yScale, min, max, zero, ignoresOutliers }, zoom) {
+    const isLogX = xScale === "log";
+    let window = zoom && !(isLogX && zoom[0] <= 0) ? zoom : null;
+    if (!window) {
+      const all = extent(this.lines.map(({ x, length }) => ({ x, y: x, length })), { x0: -Infinity, x1: Infinity }, isLogX);
+      window = all ? (all[0] === all[1] ? padded(all, isLogX ? "log" : "linear") : all) : isLogX ? [1, 10] : [0, 1];
+    }
+    this.x = window;
+    const isLogY = yScale === "log";
+    const inside = { x0: window[0], x1: window[1] };
+    let extremes = extent(this.lines, inside, isLogY);
+    this.numOutside = 0;
+    if (ignoresOutliers && extremes) {
+      const { range, outside } = robust(this.lines, inside, isLogY);
+      this.numOutside = outside;
+      extremes = range;
+    }
+    let [low, high] = padded(extremes ?? (isLogY ? [1, 10] : [0, 1]), yScale);
+    if (zero && !isLogY) {
+      if (extremes && extremes[0] >= 0) low = 0;
+      else if (extremes && extremes[1] <= 0) high = 0;
+    }
+    if (min !== null && !(isLogY && min <= 0)) low = min;
+    if (max !== null && !(isLogY && max <= 0)) high = max;
+    if (!(low < high)) [low, high] = padded([Math.min(low, high), Math.min(low, high)], yScale);
+    this.y = [low, high];
+    if (min !== null || max !== null) this.numOutside = this.countOutside(inside);
+  }
+
+  countOutside({ x0, x1 }) {
+    let num = 0;
+    for (const { x, y, length } of this.lines) {
+      for (let i = 0; i < length; i++) if (x[i] >= x0 && x[i] <= x1 && Number.isFinite(y[i]) && (y[i] < this.y[0] || y[i] > this.y[1])) num++;
+    }
+    return num;
+  }
+
+  /** Colours, smoothing and order of the lines; the hovered run lies on top. */
+  prepare({ smoothing }, base) {
+    for (const line of this.lines) {
+      const { colour, dash } = TL.store.style(line.run);
+      line.colour = colour;
+      line.dash = line.lane ? [2 + line.lane, 2] : dash;
+      line.isFaded = TL.hovered !== null && TL.hovered !== line.run;
+      line.smoothed = smoothing > 0 ? this.smooth(line, smoothing, base) : null;
+    }
+    const order = new Map(TL.selectedRuns.map((id, i) => [id, i]));
+    this.lines.sort((a, b) => Number(a.run === TL.hovered) - Number(b.run === TL.hovered) || order.get(b.run) - order.get(a.run) || a.lane - b.lane);
+  }
+
+  smooth(line, weight, base) {
+    const known = this.smoothed.get(line);
+    if (known && known.weight === weight && known.length === line.length && known.y === line.y) return known.values;
+    const whole = base?.lines.get(`${line.run} ${line.lane}`);
+    const before = whole ? whole.y.subarray(0, whole.length).filter((_, i) => whole.x[i] < line.x[0]) : [];
+    const values = smooth(line.y.subarray(0, line.length), weight, before);
+    this.smoothed.set(line, { weight, length: line.length, y: line.y, values });
+    return values;
+  }
+
+  ensurePlot(settings) {
+    const kind = `${settings.xKind} ${settings.xScale} ${settings.yScale}`;
+    if (this.plot && this.plotKind === kind) return;
+    this.plot?.destroy();
+    this.plotKind = kind;
+    this.plot = new uPlot(this.options(settings), [[0, 1], [null, null]], this.area);
+    this.dotPool = [];
+    this.plot.over.addEventListener("mouseenter", () => (this.isHovered = true));
+    this.plot.over.addEventListener("mouseleave", () => this.leave());
+  }
+
+  options({ xKind, xScale, yScale }) {
+    const axis = { stroke: () => colours().muted, font: colours().font, ticks: { show: false }, border: { show: false }, filter: (_, splits) => splits };
+    const grid = { stroke: () => colours().grid, width: 1 };
+    return {
+      width: this.area.clientWidth,
+      height: this.area.clientHeight,
+      padding: [8, 10, 0, 0],
+      legend: { show: false },
+      scales: {
+        x: { time: xKind === "time", distr: DISTRIBUTION[xScale], range: () => this.x },
+        y: { distr: DISTRIBUTION[yScale], range: () => this.y },
+      },
+      series: [{}, { show: true, scale: "y", paths: () => null, points: { show: false } }],
+      axes: [
+        { ...axis, ...this.xTicks(xKind, xScale), grid: { show: false }, size: 24, gap: 4 },
+        { ...axis, ...this.yTicks(yScale), grid, size: (u, labels) => Math.max(38, ...(labels ?? []).map((text) => text.length * 6.3 + 12)), gap: 4 },
+      ],
+      cursor: {
+        y: false,
+        points: { show: false },
+        drag: { x: true, y: false, setScale: false },
+        bind: { dblclick: () => () => setZoom(this.key, xKind, null) },
+      },
+      hooks: {
+        draw: [(u) => this.paint(u)],
+        setCursor: [() => this.isHovered && this.hover()],
+        setSelect: [(u) => this.select(u, xKind)],
+      },
+    };
+  }
+
+  xTicks(xKind, xScale) {
+    if (xKind === "time") return {};
+    const most = (u) => Math.max(2, Math.floor(u.over.clientWidth / 74));
+    if (xKind === "relative" && xScale === "linear") {
+      return { splits: (u, _, low, high) => clockTicks(low, high, most(u)), values: (_, ticks) => ticks.map(duration) };
+    }
+    if (xScale === "log") {
+      return { splits: (u, _, low, high) => logTicks(low, high, most(u)), values: (_, ticks) => ticks.map((tick) => tickLabels([tick], tick)[0]) };
+    }
+    const splits = (u, _, low, high) => {
+      const labels = Math.max(Math.abs(low), Math.abs(high)).toFixed(0).length;
+      const ticks = linearTicks(low, high, Math.max(1, Math.floor(u.over.clientWidth / Math.max(60, labels * 10))));
+      return xKind === "step" ? ticks.filter(Number.isInteger) : ticks;
+    };
+    return { splits, values: (_, ticks) => tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : 1) };
+  }
+
+  yTicks(yScale) {
+    const most = (u) => Math.max(2, Math.floor(u.over.clientHeight / 34));
+    const plain = (_, ticks) => tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : Math.abs(ticks[0]) || 1);
+    const each = (_, ticks) => ticks.map((tick) => tickLabels([tick], Math.abs(tick) || 1)[0]);
+    if (yScale === "linear") return { splits: (u, _, low, high) => linearTicks(low, high, most(u)), values: plain };
+    const make = yScale === "log" ? logTicks : symlogTicks;
+    const isNarrow = (ticks) => ticks.length > 1 && ticks.every((tick) => tick > 0) && ticks.at(-1) / ticks[0] < 10;
+    return { splits: (u, _, low, high) => make(low, high, most(u)), values: (u, ticks) => (isNarrow(ticks) ? plain(u, ticks) : each(u, ticks)) };
+  }
+
+  paint(u) {
+    const { xScale, yScale } = this.settings;
+    drawLines(u.ctx, u.bbox, { ratio: u.bbox.width / u.over.clientWidth, x: this.x, y: this.y, xScale, yScale, lines: this.lines });
+  }
+
+  fit() {
+    if (!this.plot) {
+      if (this.isVisible) this.redraw();
+      return;
+    }
+    const { clientWidth: width, clientHeight: height } = this.area;
+    if (width && (width !== this.plot.width || height !== this.plot.height)) this.plot.setSize({ width, height });
+  }
+
+  // -- words -----------------------------------------------------------------------------------------------------
+
+  describe({ xKind, yScale, xScale }, isFine, layer) {
+    const sum = (get) => this.lines.reduce((total, line) => total + get(line), 0);
+    const total = sum((line) => line.numPoints);
+    const drawn = sum((line) => line.length);
+    const notes = [];
+    if (this.lines.length) notes.push(drawn < total ? `${plural(total, "point")}, ${count(drawn)} drawn` : plural(total, "point"));
+    else if (layer.isLoaded) notes.push("no points in the selected runs");
+    const odd = sum((line) => line.numNonFinite);
+    if (odd) notes.push(`${count(odd)} NaN or Inf`);
+    const low = yScale === "log" ? this.countLow((line) => line.y) : 0;
+    if (low) notes.push(`${count(low)} at or below 0`);
+    const left = xScale === "log" ? this.countLow((line) => line.x) : 0;
+    if (left) notes.push(`${count(left)} at x at or below 0`);
+    if (this.numOutside) notes.push(`${plural(this.numOutside, "point")} outside`);
+    const writers = Math.max(1, ...this.lines.map((line) => line.lanes));
+    if (writers > 1) notes.push(`${writers} writers`);
+    setText(this.note, notes.join(" · "));
+    this.note.title = writers > 1 ? "Several processes log this key into one run; each has a line of its own." : this.note.textContent;
+    this.note.classList.toggle("tl-warn", odd > 0 || writers > 1);
+    setText(this.axisName ??= h("div.tl-axis"), xKind === "step" ? "" : xTitle(xKind));
+    this.drawLegend();
+  }
+
+  countLow(pick) {
+    let num = 0;
+    for (const line of this.lines) for (let i = 0; i < line.length; i++) if (pick(line)[i] <= 0 && pick(line)[i] !== -Infinity) num++;
+    return num;
+  }
+
+  drawLegend() {
+    const runs = [...new Map(this.lines.map((line) => [line.run, line])).values()].reverse();
+    const isShown = runs.length > 1 && runs.length <= (this.isLarge ? 60 : 6);
+    const text = isShown ? runs.map(({ run, colour, numNonFinite }) => `${run} ${colour} ${TL.store.runs.get(run)?.name} ${numNonFinite}`).join("\n") : "";
+    if (text === this.legendText) return;
+    this.legendText = text;
+    this.legend.replaceChildren(...(isShown ? runs.map((line) => legendItem(line)) : []));
+  }
+
+  // -- pointer ---------------------------------------------------------------------------------------------------
+
+  select(u, xKind) {
+    const { left, width } = u.select;
+    if (width < 4) return;
+    const window = [u.posToVal(left, "x"), u.posToVal(left + width, "x")];
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    setZoom(this.key, xKind, xKind === "step" ? [Math.ceil(window[0]), Math.max(Math.ceil(window[0]) + 1, Math.floor(window[1]))] : window);
+  }
+
+  hover() {
+    const { left, top } = this.plot.cursor;
+    if (left === null || left < 0 || !this.lines.length) {
+      this.leave();
+      return;
+    }
+    this.isHovered = true;
+    showTooltip(this, left, top);
+    for (const other of TL.charts) {
+      if (other === this || !other.isVisible || !other.plot || other.settings?.xKind !== this.settings.xKind) continue;
+      const at = other.plot.valToPos(this.plot.posToVal(left, "x"), "x");
+      const isInside = at >= 0 && at <= other.plot.over.clientWidth;
+      other.plot.setCursor({ left: isInside ? at : -10, top: isInside ? 0 : -10 }, false);
+    }
+  }
+
+  leave() {
+    this.isHovered = false;
+    hideTooltip(this);
+    for (const other of TL.charts) if (other !== this) other.plot?.setCursor({ left: -10, top: -10 }, false);
+  }
+}
+
+function legendItem({ run, colour, numNonFinite }) {
+  const name = TL.store.runs.get(run)?.name ?? run;
+  return h(
+    "button.tl-legend-item", { type: "button", title: `${name}: click to hide`, on: {
+      click: () => TL.emit("toggle", run), mouseenter: () => TL.hover(run), mouseleave: () => TL.hover(null),
+    } },
+    h("span.tl-swatch", { style: { background: colour } }), h("span.tl-legend-name", {}, name), numNonFinite ? h("span.tl-legend-odd", {}, `${count(numNonFinite)} NaN or Inf`) : null,
+  );
+}

@@ -1,0 +1,123 @@
+// Numbers, times and names as people read them.
+
+import { revive } from "./wire.js";
+
+const GROUPED = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+/** A whole number with thousands separators. */
+export const count = (value) => GROUPED.format(value);
+
+/** "1 point", "2,000 points". */
+export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+
+/**
+ * One value, short but never misleading: integers in full, other numbers with up to six significant digits.
+ * @param {unknown} raw as the API sends it, or already revived.
+ */
+export function value(raw) {
+  const item = revive(raw);
+  if (item === undefined) return "";
+  if (item === null) return "None";
+  if (typeof item === "bigint") return item.toString();
+  if (typeof item === "boolean") return item ? "True" : "False";
+  if (typeof item === "string") return item;
+  if (typeof item === "object") return JSON.stringify(item);
+  return number(item);
+}
+
+/** A number with up to six significant digits; integers below 2^53 in full. */
+export function number(item) {
+  if (Number.isNaN(item)) return "NaN";
+  if (item === Infinity) return "Infinity";
+  if (item === -Infinity) return "-Infinity";
+  if (Number.isInteger(item) && Math.abs(item) < 1e15) return Math.abs(item) >= 10000 ? GROUPED.format(item) : String(item);
+  const size = Math.abs(item);
+  if (size >= 1e9 || size < 1e-4) return item.toExponential(4).replace(/\.?0+e/, "e").replace("e+", "e");
+  return String(Number(item.toPrecision(6)));
+}
+
+/** A number with all its digits: what a script would read back. */
+export const exact = (item) => (Object.is(item, -0) ? "-0" : String(item));
+
+/** Seconds as "420 ms", "12.3 s", "4m 05s", "2h 03m", "3d 04h". */
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "";
+  const size = Math.abs(seconds);
+  const sign = seconds < 0 ? "-" : "";
+  const pad = (n) => String(n).padStart(2, "0");
+  if (size < 1) return `${sign}${Math.round(size * 1000)} ms`;
+  if (size < 60) return `${sign}${Number(size.toFixed(1))} s`;
+  const whole = Math.round(size);
+  const [d, h, m, s] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60, whole % 60];
+  if (d) return `${sign}${d}d ${pad(h)}h`;
+  if (h) return `${sign}${h}h ${pad(m)}m`;
+  return `${sign}${m}m ${pad(s)}s`;
+}
+
+/** A moment in the reader's own time zone, "2026-03-01 14:05:09". */
+export function moment(seconds) {
+  if (!Number.isFinite(seconds)) return "";
+  const d = new Date(seconds * 1000);
+  const pad = (n) => String(n).padStart(2, "0");
+  return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
+}
+
+/** How long ago: "now", "12 s ago", "5 min ago", "3 h ago", then the date. */
+export function ago(seconds, now) {
+  const age = now - seconds;
+  if (age < 5) return "now";
+  if (age < 60) return `${Math.floor(age)} s ago`;
+  if (age < 3600) return `${Math.floor(age / 60)} min ago`;
+  if (age < 86400) return `${Math.floor(age / 3600)} h ago`;
+  return moment(seconds).slice(0, 16);
+}
+
+/** The x of a point, by the kind of axis: a step, a duration, a moment, or a metric's value. */
+export function xValue(kind, x) {
+  if (kind === "relative") return duration(x);
+  if (kind === "time") return moment(x);
+  return number(x);
+}
+
+/** What an axis is called. */
+export function xTitle(kind) {
+  if (kind === "relative") return "relative time";
+  if (kind === "time") return "time";
+  return kind.startsWith("metric:") ? kind.slice(7) : kind;
+}
+
+/**
+ * Labels of ticks that lie `step` apart: just enough decimals to tell them apart, powers of ten where they are huge.
+ * @param {number[]} ticks
+ * @param {number} step distance of two ticks.
+ */
+export function tickLabels(ticks, step) {
+  const largest = Math.max(...ticks.map(Math.abs), 0);
+  if (largest >= 1e9 || (largest > 0 && largest < 1e-3)) {
+    const digits = Math.max(0, Math.min(12, Math.floor(Math.log10(largest)) - Math.floor(Math.log10(step))));
+    return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits).replace("e+", "e")));
+  }
+  const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)));
+  const format = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return ticks.map((tick) => format.format(tick).replace(/^-0$/, "0"));
+}
+
+/**
+ * Orders two cells of a table: numbers by size, then text (digits in it by size), then None; absent ones by -1/1 last.
+ */
+export function compare(a, b) {
+  const rank = (v) => (typeof v === "string" || typeof v === "object" ? (v === null ? 2 : 1) : 0);
+  const [ra, rb] = [rank(a), rank(b)];
+  if (ra !== rb) return ra - rb;
+  if (ra === 0) {
+    const [na, nb] = [Number.isNaN(a), Number.isNaN(b)];
+    if (na || nb) return Number(na) - Number(nb);
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+  return ra === 1 ? NATURAL.compare(String(a), String(b)) : 0;
+}
+
+const NATURAL = new Intl.Collator("en", { numeric: true, sensitivity: "variant" });
+
+/** One cell of a CSV file. */
+export const csvCell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

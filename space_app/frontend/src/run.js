@@ -1,0 +1,199 @@
+// The Run tab: everything about one run.
+
+import { getJson, TL } from "./core.js";
+import { button, copyText, h, nameNode } from "./dom.js";
+import { ago, count, duration, moment, number, plural, value } from "./format.js";
+import { matcher } from "./match.js";
+import { revive } from "./wire.js";
+
+const REFRESH_MS = 2000;
+
+export class RunView {
+  constructor(element) {
+    this.picker = h("select.tl-input", { "aria-label": "Run", on: { change: () => TL.set({ run: this.picker.value }) } });
+    this.body = h("div.tl-run-page");
+    this.search = h("input.tl-input", { type: "search", placeholder: "Filter config, summary and texts", "aria-label": "Filter config, summary and texts", spellcheck: false, on: { input: () => this.draw() } });
+    this.root = h("div.tl-runview", {}, h("div.tl-bar", {}, this.picker, this.search), this.body);
+    element.append(this.root);
+    this.askedAt = -Infinity;
+    TL.on("runs", (ids) => this.runsChanged(ids));
+    TL.on("state", (names) => (names.has("run") || names.has("project") || names.has("tab")) && this.refresh(true));
+    new IntersectionObserver(() => this.refresh(false)).observe(this.root);
+    this.refresh(true);
+  }
+
+  /** The run that is shown: the chosen one, else the newest. */
+  get runId() {
+    const { store, state } = TL;
+    return state.run || store?.ordered[0]?.id || "";
+  }
+
+  runsChanged(ids) {
+    this.drawPicker();
+    if (ids.has(this.runId) || !this.detail) this.refresh(true);
+  }
+
+  drawPicker() {
+    const runs = TL.store?.ordered ?? [];
+    const text = JSON.stringify([runs.map((run) => [run.id, run.name]), this.runId]);
+    if (text === this.pickerText) return;
+    this.pickerText = text;
+    this.picker.replaceChildren(...runs.map((run) => h("option", { value: run.id, selected: run.id === this.runId }, run.name)));
+  }
+
+  /** Asks for the run again, at most every two seconds and only while the tab is seen. */
+  refresh(isNews) {
+    this.isStale ||= isNews;
+    this.drawPicker();
+    if (!this.isStale || this.root.offsetParent === null || !this.runId || this.timer) return;
+    const isOther = this.detail?.id !== this.runId;
+    const wait = isOther ? 0 : Math.max(0, this.askedAt + REFRESH_MS - performance.now());
+    this.timer = setTimeout(() => void this.ask(), wait);
+  }
+
+  async ask() {
+    this.isStale = false;
+    this.askedAt = performance.now();
+    const { project } = TL.store;
+    const id = this.runId;
+    try {
+      const detail = await getJson("t/run", { project, run: id });
+      if (TL.store?.project === project && this.runId === id) {
+        this.detail = detail;
+        this.problem = "";
+      }
+    } catch (error) {
+      this.problem = `This run cannot be shown: ${error.message}`;
+      if (this.detail?.id !== id) this.detail = null;
+    }
+    this.timer = null;
+    this.draw();
+    if (this.runId !== id) this.refresh(true);
+    else this.refresh(false);
+  }
+
+  draw() {
+    const run = this.detail;
+    if (!run) {
+      this.body.replaceChildren(h("div.tl-nothing", {}, this.problem || "No runs yet."));
+      this.drawn = "";
+      return;
+    }
+    const { test } = matcher(this.search.value);
+    // Sections are replaced only where their text differs: a selection in them survives a refresh without news.
+    const parts = { top: header(run), about: about(run), config: configTable(run, test), summary: summaryTable(run, test), attempts: attemptTable(run), alerts: alertList(run), texts: textList(run, test) };
+    if (this.drawn !== run.id) {
+      this.body.replaceChildren(...Object.keys(parts).map((name) => h("section", { data: { part: name } })));
+      this.drawn = run.id;
+    }
+    for (const place of this.body.children) {
+      const next = h("section", {}, ...[parts[place.dataset.part]].flat().filter(Boolean));
+      if (place.innerHTML !== next.innerHTML) place.replaceChildren(...next.childNodes);
+      place.hidden = place.childNodes.length === 0;
+    }
+  }
+}
+
+function header(run) {
+  const style = TL.store.style(run.id);
+  return h("div.tl-run-head", {},
+    h("span.tl-swatch.tl-big", { style: { background: style.colour } }), h("h2", {}, nameNode(run.name)),
+    h("span.tl-badge", { data: { state: run.state } }, h("span.tl-state", { data: { state: run.state } }), run.state),
+    run.group ? h("span.tl-chip", {}, run.group) : null, ...(run.tags ?? []).map((tag) => h("span.tl-chip", {}, tag)));
+}
+
+function copyable(text, label) {
+  return h("span.tl-copyable", {}, h("code", { title: text }, text), button(label, { iconName: "copy", onClick: (event) => void copyText(text, event.currentTarget) }));
+}
+
+/** The command that started the run, from whatever form it was recorded in. */
+export function commandOf(metadata) {
+  const found = metadata?.command ?? metadata?.argv;
+  if (Array.isArray(found)) return found.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : `'${String(part).replaceAll("'", "'\\''")}'`)).join(" ");
+  return typeof found === "string" ? found : "";
+}
+
+function about(run) {
+  const metadata = run.metadata ?? {};
+  const command = commandOf(metadata);
+  const now = TL.store.nowUs / 1e6;
+  const created = run.created_us / 1e6;
+  const rows = [
+    ["Id", copyable(run.id, "Copy the id")],
+    command ? ["Command", copyable(command, "Copy the command")] : null,
+    ["Created", `${moment(created)} (${ago(created, now)})`],
+    run.finished_us ? ["Finished", moment(run.finished_us / 1e6)] : null,
+    ["Duration", `${duration(run.active_s)} active${Math.abs((run.span_s ?? 0) - (run.active_s ?? 0)) > 1 ? `, ${duration(run.span_s)} from start to end` : ""}`],
+    ["Rows", `${count(run.num_rows)}${run.last_step === null || run.last_step === undefined ? "" : `, last step ${count(run.last_step)}`}`],
+    run.error ? ["Error", h("pre.tl-pre", {}, String(run.error))] : null,
+    ...Object.entries(metadata).filter(([key]) => !["command", "argv"].includes(key)).map(([key, raw]) => [key.replaceAll("_", " "), value(raw)]),
+  ];
+  return h("dl.tl-about", {}, ...rows.filter(Boolean).flatMap(([label, content]) => [h("dt", {}, label), h("dd", {}, content)]));
+}
+
+function table(title, head, rows, note = "") {
+  if (!rows.length) return null;
+  return [h("h3", {}, title, note ? h("span.tl-muted", {}, ` ${note}`) : null),
+    h("div.tl-scroll", {}, h("table.tl-list", {}, h("thead", {}, h("tr", {}, ...head.map((label) => h(`th${label.startsWith("#") ? ".tl-num" : ""}`, {}, label.replace(/^#/, ""))))),
+      h("tbody", {}, ...rows)))];
+}
+
+function configTable(run, test) {
+  const order = new Intl.Collator("en", { numeric: true }).compare;
+  const entries = Object.entries(flattened(run.config ?? {})).filter(([key, raw]) => test(key) || test(value(raw))).sort(([a], [b]) => order(a, b));
+  const rows = entries.map(([key, raw]) => h("tr", { data: { config: key } }, h("td", {}, key), h("td", {}, longText(value(raw), revive(raw) === null))));
+  return table("Config", ["Key", "Value"], rows);
+}
+
+/** Nested config as "a.b" keys; the API may already send it so. */
+function flattened(config, prefix = "") {
+  const flat = {};
+  for (const [key, raw] of Object.entries(config)) {
+    const isNested = raw !== null && typeof raw === "object" && !Array.isArray(raw) && typeof revive(raw) === "object" && Object.keys(raw).length > 0;
+    if (isNested) Object.assign(flat, flattened(raw, `${prefix}${key}.`));
+    else flat[prefix + key] = raw;
+  }
+  return flat;
+}
+
+const CUT = 300;
+
+function longText(text, isNone = false) {
+  if (text.length <= CUT) return h(`span.tl-value${isNone ? ".tl-none" : ""}`, {}, text);
+  return h("details.tl-long", {}, h("summary", {}, `${text.slice(0, CUT)}… (${count(text.length)} characters)`), h("pre.tl-pre", {}, text));
+}
+
+function summaryTable(run, test) {
+  const summary = run.summary ?? {};
+  const entries = Array.isArray(summary) ? summary.map((item) => [item.key, item]) : Object.entries(summary);
+  const order = new Intl.Collator("en", { numeric: true }).compare;
+  const rows = entries.filter(([key]) => test(key)).sort(([a], [b]) => order(a, b)).map(([key, item]) => h("tr", { data: { summary: key } },
+    h("td", {}, key), ...["last", "min", "max"].map((name) => h("td.tl-num", {}, value(item[name] === null ? undefined : item[name]))),
+    h("td.tl-num", {}, item.count === undefined ? "" : count(item.count)), h("td.tl-num", {}, item.num_non_finite ? count(item.num_non_finite) : "")));
+  return table("Metrics", ["Key", "#Last", "#Min", "#Max", "#Points", "#NaN or Inf"], rows);
+}
+
+function attemptTable(run) {
+  const attempts = (run.attempts ?? []).map((item) => h("tr", {}, h("td.tl-num", {}, String(item.attempt)), h("td", {}, item.state ?? ""), h("td", {}, stamp(item.first_us ?? item.started_us)), h("td", {}, stamp(item.last_us ?? item.finished_us)), h("td.tl-num", {}, spanOf(item))));
+  const writers = (run.writers ?? []).map((item) => h("tr", {}, h("td", {}, h("code", {}, item.writer ?? "")), h("td.tl-num", {}, String(item.attempt ?? "")), h("td.tl-num", {}, String(item.rank ?? "")), h("td", {}, item.host ?? ""), h("td.tl-num", {}, String(item.pid ?? "")), h("td.tl-num", {}, item.num_rows === undefined ? "" : count(item.num_rows)), h("td", {}, item.state ?? (item.is_open === undefined ? "" : item.is_open ? "open" : "closed")), h("td", {}, stamp(item.last_us))));
+  return [table("Attempts", ["#Attempt", "State", "From", "To", "#Duration"], attempts), table("Writers", ["Writer", "#Attempt", "#Rank", "Host", "#Process", "#Rows", "State", "Last sign of life"], writers, writers.length > 1 ? `${plural(writers.length, "process").replace("processs", "processes")} wrote into this run` : "")].flat();
+}
+
+const stamp = (us) => (us ? moment(us / 1e6) : "");
+const spanOf = (item) => {
+  const [first, last] = [item.first_us ?? item.started_us, item.last_us ?? item.finished_us];
+  return first && last ? duration((last - first) / 1e6) : "";
+};
+
+function alertList(run) {
+  const alerts = [...(run.alerts ?? [])].sort((a, b) => (b.time_us ?? 0) - (a.time_us ?? 0));
+  const rows = alerts.map((item) => h("tr", {}, h("td", {}, stamp(item.time_us)), h("td", {}, h("span.tl-badge", { data: { level: String(item.level ?? "").toLowerCase() } }, item.level ?? "")), h("td", {}, h("b", {}, item.title ?? ""), item.text ? h("div.tl-value", {}, item.text) : null)));
+  return table("Alerts", ["Time", "Level", "What"], rows);
+}
+
+function textList(run, test) {
+  const texts = Array.isArray(run.texts) ? run.texts : Object.entries(run.texts ?? {}).flatMap(([key, list]) => list.map((item) => ({ key, ...item })));
+  const rows = texts.filter((item) => test(item.key) || test(String(item.text ?? item.value ?? ""))).map((item) => h("tr", {}, h("td", {}, item.key), h("td.tl-num", {}, item.step === null || item.step === undefined ? "" : number(item.step)), h("td", {}, longText(String(item.text ?? item.value ?? "")))));
+  return table("Texts", ["Key", "#Step", "Text"], rows);
+}
+

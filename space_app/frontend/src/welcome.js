@@ -1,0 +1,53 @@
+// What stands there before there is data, and the bar that says that the server is gone.
+
+import { TL } from "./core.js";
+import { button, copyText, h, setText } from "./dom.js";
+
+const snippet = (project) => `import trackio_like as trackio
+
+trackio.init(project="${project}", config={"lr": 0.1})
+for step in range(100):
+    trackio.log({"loss": 1 / (step + 1)})
+trackio.finish()`;
+
+/** The page of a root without runs: what to type, and where the page looks. It goes away by itself. */
+export class Welcome {
+  constructor() {
+    this.root = h("div.tl-welcome", { hidden: true, role: "status" });
+    document.body.append(this.root);
+    for (const topic of ["projects", "runs", "state", "data"]) TL.on(topic, () => this.draw());
+  }
+
+  draw() {
+    const isMissing = Boolean(TL.store?.isMissing);
+    const hasNone = TL.hasMeta && TL.projects.length === 0 && !TL.store;
+    const isBare = Boolean(TL.store?.isLoaded) && TL.store.ordered.length === 0;
+    const kind = isMissing ? "missing" : hasNone || isBare ? "none" : "";
+    this.root.hidden = kind === "";
+    document.body.classList.toggle("tl-is-empty", kind !== "");
+    if (kind === this.kind || kind === "") {
+      this.kind = kind;
+      return;
+    }
+    this.kind = kind;
+    const text = snippet("my-project");
+    const copy = button("Copy the example", { iconName: "copy", text: "Copy", onClick: (event) => void copyText(text, event.currentTarget) });
+    this.root.replaceChildren(h("div.tl-welcome-box", {},
+      h("h1", {}, isMissing ? `There is no project "${TL.state.project}" here (yet)` : "Waiting for the first run"),
+      h("p", {}, "Run this anywhere on this machine, and the curves appear here by themselves:"),
+      h("div.tl-code", {}, h("pre", {}, text), copy),
+      TL.config.root ? h("p.tl-muted", {}, "Watching ", h("code", { data: { role: "root" } }, TL.config.root)) : "",
+      isMissing && TL.projects.length ? h("p", {}, "Other projects: ", ...TL.projects.slice(0, 12).map((project) => h("button.tl-chip", { type: "button", on: { click: () => TL.choose(project.name) } }, project.name))) : ""));
+  }
+}
+
+/** Says that the server does not answer, and when it is asked again. */
+export function watchHealth() {
+  const text = h("span");
+  const bar = h("div.tl-lost", { hidden: true, role: "alert" }, text, button("Try now", { text: "Try now", onClick: () => TL.poller.poke() }));
+  document.body.append(bar);
+  TL.on("health", (failures) => {
+    bar.hidden = failures === 0;
+    if (failures) setText(text, "Connection lost, retrying. What you see is what was known until then.");
+  });
+}

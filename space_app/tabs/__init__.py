@@ -1,0 +1,13 @@
+"""The tabs of the dashboard. A new one is a file here, its line in `TABS`, and a view of the same id in the frontend."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from space_app.tabs import metrics, run, runs
+from space_app.tabs.spec import Tab
+
+TABS: Final[tuple[Tab, ...]] = (metrics.TAB, runs.TAB, run.TAB)
+"""In the order in which they are shown."""
+
+__all__ = ["TABS", "Tab"]
