@@ -156,8 +156,6 @@ def as_number(value: Any) -> Scalar | None:
     detach = getattr(value, "detach", None)
     if callable(detach):
         value = detach()
-    if getattr(value, "is_quantized", False):
-        value = value.dequantize()
     item = getattr(value, "item", None)
     if callable(item):
         if math.prod(getattr(value, "shape", ())) != 1:

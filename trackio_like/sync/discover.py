@@ -11,6 +11,8 @@ from trackio_like.format.names import RunFolder, decode_name
 
 FULL_SCAN_PASSES: Final = 5
 """A resumed old run shows only in its own journal folder, so all are looked at once in so many passes."""
+RECENT_PASSES: Final = 60
+"""For so many passes a run whose journals changed is looked at in each."""
 
 
 def run_folders(root: Path) -> Iterator[RunFolder]:
@@ -46,22 +48,28 @@ class JournalFinder:
         self._root = root
         self._mtimes: dict[Path, int] = {}
         self._projects: dict[str, int] = {}
+        self._recent: dict[Path, tuple[RunFolder, int]] = {}
         self._passes = 0
 
     def changed_runs(self) -> list[RunFolder]:
         """Runs whose journal folder changed since the last call; all of them at first."""
         is_full = self._passes % FULL_SCAN_PASSES == 0
         self._passes += 1
-        changed: list[RunFolder] = []
+        looked_at: dict[Path, RunFolder] = {}
         for project in _folders(self._root):
             mtime = os.stat(project.path).st_mtime_ns
-            if not is_full and self._projects.get(project.name) == mtime:
-                continue
-            self._projects[project.name] = mtime
-            for run in _folders(Path(project.path)):
-                folder = run_folder(self._root, project.name, run.name)
-                if self._has_changed(folder.journal):
-                    changed.append(folder)
+            if is_full or self._projects.get(project.name) != mtime:
+                self._projects[project.name] = mtime
+                for run in _folders(Path(project.path)):
+                    folder = run_folder(self._root, project.name, run.name)
+                    looked_at[folder.journal] = folder
+        # A run that was resumed once is likely to be resumed again, or joined by more processes.
+        for journal, (folder, seen) in list(self._recent.items()):
+            if self._passes - seen > RECENT_PASSES:
+                del self._recent[journal]
+            looked_at[journal] = folder
+        changed = [folder for journal, folder in looked_at.items() if self._has_changed(journal)]
+        self._recent.update({folder.journal: (folder, self._passes) for folder in changed})
         return changed
 
     def _has_changed(self, journal: Path) -> bool:
