@@ -6,6 +6,7 @@ Shapes: N points, B buckets, K kept points.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -23,8 +24,8 @@ _MAX_GRID: Final = 2.0**50
 def bucket_edges(first: float, last: float, *, num_buckets: int) -> Floats:
     """The inner edges of the buckets of a range of x.
 
-    Edges lie on multiples of a width that has few significant bits. So they stay where they are while a run grows, until
-    the width steps up by a quarter at most: a live curve does not dance.
+    Edges lie on multiples of a width that has few significant bits. So they stay where they are while a run grows,
+    until the width steps up by a quarter at most: a live curve does not dance.
 
     Args:
         first: smallest x, finite.
@@ -42,9 +43,10 @@ def bucket_edges(first: float, last: float, *, num_buckets: int) -> Floats:
         width = math.ldexp(math.ceil(mantissa * 8) / 8, exponent)
         if width > 0 and max(abs(first), abs(last)) / width < _MAX_GRID:
             return np.arange(math.floor(first / width) + 1, math.floor(last / width) + 1, dtype=np.float64) * width
-    # Halved, because the whole span may be beyond float64.
-    halves = np.linspace(first / 2, last / 2, num_buckets + 1)[1:-1] * 2
-    return np.asarray(np.unique(halves), dtype=np.float64)
+    # Weighted ends, because their difference may be beyond float64.
+    weight_E = np.arange(1, num_buckets) / num_buckets
+    edges = np.unique(first * (1 - weight_E) + last * weight_E)
+    return np.asarray(edges[(edges > first) & (edges <= last)], dtype=np.float64)
 
 
 def decimate(x_N: Floats, y_N: Floats, *, num_buckets: int) -> Indices:
@@ -84,11 +86,12 @@ def _bucket_starts(x_N: Floats, *, num_buckets: int) -> Indices:
 def _pick_by_bucket(y_N: Floats, starts_B: Indices) -> list[Indices]:
     """Few large buckets: `argmin` is one pass at memory speed, and meets a NaN first."""
     bounds = [*starts_B.tolist(), len(y_N)]
-    slices = [y_N[start:stop] for start, stop in zip(bounds, bounds[1:], strict=False)]
+    slices = [y_N[start:stop] for start, stop in pairwise(bounds)]
     low_B = starts_B + np.fromiter((part.argmin() for part in slices), np.intp, len(slices))
     high_B = starts_B + np.fromiter((part.argmax() for part in slices), np.intp, len(slices))
-    picked = [low_B, high_B]
-    for bucket in np.flatnonzero(~(np.isfinite(y_N[low_B]) & np.isfinite(y_N[high_B]))):
+    is_good_B = np.isfinite(y_N[low_B]) & np.isfinite(y_N[high_B])
+    picked = [low_B[is_good_B], high_B[is_good_B]]
+    for bucket in np.flatnonzero(~is_good_B):
         part = np.ascontiguousarray(slices[bucket])
         picked += [starts_B[bucket] + found for found in _pick_at_once(part, np.zeros(1, np.intp))]
     return picked

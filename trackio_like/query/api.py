@@ -8,10 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from trackio_like._settings import Settings
 from trackio_like.errors import ProjectNotFoundError, RunNotFoundError
@@ -25,6 +24,9 @@ from trackio_like.query.run_index import RunIndex
 from trackio_like.query.series import SeriesId
 from trackio_like.store.blocks import Floats
 from trackio_like.store.catalog import list_projects
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _REFRESH_S: Final = 0.05
 """How old an answer may be: several questions in a row look at the files once."""
@@ -99,7 +101,8 @@ class Api:
         self._looked[project] = now
         return index
 
-    def _ask(self, project: str, run_id: str, question: Callable[[ProjectIndex, RunIndex], Answer]) -> Answer:
+    def ask(self, project: str, run_id: str, question: Callable[[ProjectIndex, RunIndex], Answer]) -> Answer:
+        """What a run answers now; for `ApiRun`."""
         with self._lock:
             index = self._project(project)
             run = index.run(run_id)
@@ -121,17 +124,17 @@ class ApiRun:
         return f"<run {self.name!r} ({self.state}) of {self.project!r}, id {self.id!r}>"
 
     def _description(self) -> RunDescription:
-        return self._api._ask(self.project, self.id, lambda _, run: run.description)
+        return self._api.ask(self.project, self.id, lambda _, run: run.description)
 
     @property
     def path(self) -> Path:
         """The run's folder."""
-        return self._api._ask(self.project, self.id, lambda _, run: run.path)
+        return self._api.ask(self.project, self.id, lambda _, run: run.path)
 
     @property
     def name(self) -> str:
         """The run's name; its id where it has none."""
-        return self._api._ask(self.project, self.id, lambda _, run: run.name)
+        return self._api.ask(self.project, self.id, lambda _, run: run.name)
 
     @property
     def group(self) -> str | None:
@@ -156,7 +159,7 @@ class ApiRun:
     @property
     def summary(self) -> dict[str, float | int]:
         """The last value of each metric."""
-        return self._api._ask(self.project, self.id, lambda _, run: run.summaries["metrics"].last_values())
+        return self._api.ask(self.project, self.id, lambda _, run: run.summaries["metrics"].last_values())
 
     @property
     def created_at(self) -> float | None:
@@ -173,12 +176,12 @@ class ApiRun:
     @property
     def num_rows(self) -> int:
         """How many metric rows it has: as many as `history()`."""
-        return self._api._ask(self.project, self.id, lambda _, run: run.summaries["metrics"].num_rows)
+        return self._api.ask(self.project, self.id, lambda _, run: run.summaries["metrics"].num_rows)
 
     @property
     def last_step(self) -> int | None:
         """The newest attempt's last step."""
-        return self._api._ask(self.project, self.id, lambda _, run: run.last_step)
+        return self._api.ask(self.project, self.id, lambda _, run: run.last_step)
 
     @property
     def attempts(self) -> tuple[Attempt, ...]:
@@ -202,7 +205,7 @@ class ApiRun:
 
     def events(self) -> list[Event]:
         """Everything that happened to the run, in the order of time, writer and call."""
-        return self._api._ask(
+        return self._api.ask(
             self.project, self.id, lambda _, run: sorted(run.events, key=lambda e: (e.time_us, e.writer, e.seq))
         )
 
@@ -248,14 +251,14 @@ class ApiRun:
         if max_points is not None and max_points < 2:
             raise ValueError(f"max_points={max_points} is too few; ask for at least 2, or None for all.")
         if max_points is None:
-            return self._api._ask(self.project, self.id, lambda index, run: _whole_series(index, run, key))
+            return self._api.ask(self.project, self.id, lambda index, run: _whole_series(index, run, key))
         buckets = min(max_points // 2, MAX_BUCKETS)
         query = PanelQuery(key=key, run_ids=(self.id,), num_buckets=buckets)
-        found = self._api._ask(self.project, self.id, lambda index, _: curves(index, query))
+        found = self._api.ask(self.project, self.id, lambda index, _: curves(index, query))
         return _joined([curve.x_K for curve in found]), _joined([curve.y_K for curve in found])
 
     def _faults(self) -> Any:
-        return self._api._ask(self.project, self.id, lambda index, _: index.faults)
+        return self._api.ask(self.project, self.id, lambda index, _: index.faults)
 
 
 def _whole_series(index: ProjectIndex, run: RunIndex, key: str) -> tuple[Floats, Floats]:

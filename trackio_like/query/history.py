@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from trackio_like.format.records import ScalarKind
 from trackio_like.query.load import open_cursor
-from trackio_like.store.blocks import MAX_EXACT_INT, Batch, Block
+from trackio_like.store.blocks import Batch, Block
 from trackio_like.store.faults import Faults
 from trackio_like.store.follow import RunFollower
 from trackio_like.store.shard_files import ShardRead
@@ -46,21 +46,22 @@ def read_history(run_folder: Path, kind: ScalarKind, *, keys: Sequence[str] | No
         Columns writer, seq, attempt, step, time, key, value, value_int; in the order of attempt, time, writer, call and
         key. `value_int` is the exact integer where a double cannot hold it.
     """
-    error: Exception | None = None
     for _ in range(_MAX_TRIES):
-        follower = RunFollower(run_folder, faults=faults)
-        delta = follower.advance()
-        reads = [read for read in delta.reads if read.shard.kind == kind]
-        tail = _tail_table(delta.batches, kind, delta.seen[kind])
+        reads, tail = _look(run_folder, kind, faults)
         try:
             return _query(reads, tail, keys)
-        except (duckdb.Error, OSError) as caught:  # a shard was compacted away in between
-            error = caught
+        except (duckdb.Error, OSError):
+            continue  # a shard was compacted away in between
     # The same files fail each time: leave out those that are to blame.
-    good = [read for read in reads if _is_readable(read, faults)]
-    if len(good) == len(reads) and error is not None:
-        raise error
-    return _query(good, tail, keys)
+    reads, tail = _look(run_folder, kind, faults)
+    return _query([read for read in reads if _is_readable(read, faults)], tail, keys)
+
+
+def _look(run_folder: Path, kind: ScalarKind, faults: Faults) -> tuple[list[ShardRead], pa.Table]:
+    """The shards to read, and the rows that are in none."""
+    delta = RunFollower(run_folder, faults=faults).advance()
+    reads = [read for read in delta.reads if read.shard.kind == kind]
+    return reads, _tail_table(delta.batches, kind, delta.seen[kind])
 
 
 def _is_readable(read: ShardRead, faults: Faults) -> bool:
@@ -73,14 +74,15 @@ def _is_readable(read: ShardRead, faults: Faults) -> bool:
 
 
 def _query(reads: Sequence[ShardRead], tail: pa.Table, keys: Sequence[str] | None) -> pa.Table:
-    parts, params = [f"SELECT {_COLUMNS} FROM tail"], []
+    parts = [f"SELECT {_COLUMNS} FROM tail"]  # noqa: S608 - only column names are put in
+    params: list[Any] = []
     whole = [str(read.shard.path) for read in reads if read.is_whole]
     if whole:
-        parts.append(f"SELECT {_COLUMNS} FROM read_parquet(?)")
+        parts.append(f"SELECT {_COLUMNS} FROM read_parquet(?)")  # noqa: S608
         params.append(whole)
     for read in reads:
         if not read.is_whole:
-            parts.append(f"SELECT {_COLUMNS} FROM read_parquet(?) WHERE seq > ?")
+            parts.append(f"SELECT {_COLUMNS} FROM read_parquet(?) WHERE seq > ?")  # noqa: S608
             params += [[str(read.shard.path)], read.after]
     where = ""
     if keys is not None:
@@ -130,4 +132,4 @@ def _block_table(writer: str, attempt: int, block: Block) -> pa.Table:
     )
 
 
-__all__ = ["MAX_EXACT_INT", "read_history"]
+__all__ = ["read_history"]

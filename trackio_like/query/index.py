@@ -226,7 +226,7 @@ class ProjectIndex:
         else:
             raise AssertionError("the last try always ends the loop")
         order = {key: position for position, key in enumerate(reads)}
-        return {id_: self._assemble(id_, kind, reads, order, sealed) for id_ in ids}
+        return {id_: self._assemble(id_, kind, order, sealed) for id_ in ids}
 
     def _reads_of(self, id_: SeriesId) -> list[ShardRead]:
         return [r for r in self._runs[id_.run_id].reads_of(id_.kind, id_.key) if r.shard.path not in self.faults]
@@ -247,7 +247,6 @@ class ProjectIndex:
         self,
         id_: SeriesId,
         kind: ScalarKind,
-        reads: dict[tuple[str, Path], ShardRead],
         order: dict[tuple[str, Path], int],
         sealed: dict[tuple[int, str], Columns],
     ) -> Series:

@@ -48,7 +48,7 @@ class Lane:
 
     @property
     def y(self) -> Floats:
-        """[N]"""
+        """[N] y of each point."""
         return self._y[: self._size]
 
     @property
@@ -144,7 +144,7 @@ class _Maker:
         return Lane(parts, x_N, y_N, is_in_order=is_in_order, counts=counts)
 
     def _x(self, writer: str, points: Points, *, start: int, before: float | None) -> Floats:
-        """x of a writer's points from one on.
+        """The x of a writer's points from one on.
 
         Args:
             writer: whose.

@@ -140,6 +140,18 @@ def load_events(read: ShardRead) -> list[Event]:
     ]
 
 
+def load_time_span(read: ShardRead) -> tuple[int, int]:
+    """When the first and the last row of a shard were logged, in microseconds since the epoch.
+
+    Raises:
+        OSError: the file is gone.
+        pa.ArrowException: it is damaged.
+        ValueError: it has no row.
+    """
+    times = pq.read_table(read.shard.path, columns=["time"], partitioning=None).column("time").cast(pa.int64()).to_numpy()
+    return int(times.min()), int(times.max())
+
+
 def _map(text: str) -> dict[str, object]:
     try:
         document = json.loads(text)
@@ -148,4 +160,4 @@ def _map(text: str) -> dict[str, object]:
     return document if isinstance(document, dict) else {}
 
 
-__all__ = ["Columns", "load_events", "load_points", "open_cursor"]
+__all__ = ["Columns", "load_events", "load_points", "load_time_span", "open_cursor"]

@@ -45,20 +45,14 @@ def read_objects(run_folder: Path, *, types: Collection[str] | None = None, faul
         faults: where skipped files are noted.
     """
     found: list[LoggedObject] = []
-    for is_last in (False,) * (_MAX_TRIES - 1) + (True,):
+    for _ in range(_MAX_TRIES):
         delta = RunFollower(run_folder, faults=faults).advance()
-        found = list(_unsealed(delta))
+        reads = [read for read in delta.reads if read.shard.kind == "objects"]
         try:
-            for read in delta.reads:
-                if read.shard.kind == "objects" and read.shard.path not in faults:
-                    found += _sealed(read)
+            found = [*_unsealed(delta), *(item for read in reads for item in _sealed(read, faults))]
             break
         except FileNotFoundError:
             continue  # compacted away in between
-        except (OSError, pa.ArrowException, KeyError) as error:
-            faults.add(read.shard.path, error)
-            if is_last:
-                break
     wanted = [item for item in found if types is None or item.type in types]
     return sorted(wanted, key=lambda o: (o.attempt, o.time_us, o.writer, o.seq))
 
@@ -81,8 +75,14 @@ def _unsealed(delta: Delta) -> Iterator[LoggedObject]:
                 )
 
 
-def _sealed(read: ShardRead) -> list[LoggedObject]:
-    table = pq.read_table(read.shard.path, columns=list(_COLUMNS), partitioning=None)
+def _sealed(read: ShardRead, faults: Faults) -> list[LoggedObject]:
+    try:
+        table = pq.read_table(read.shard.path, columns=list(_COLUMNS), partitioning=None)
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException, KeyError) as error:
+        faults.add(read.shard.path, error)
+        return []
     columns = [
         table.column(name).cast(pa.int64()).to_pylist() if name == "time" else table.column(name).to_pylist()
         for name in _COLUMNS

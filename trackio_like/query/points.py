@@ -43,7 +43,7 @@ class Points:
 
     @property
     def step(self) -> Ints:
-        """[N]"""
+        """[N] as logged."""
         return self._buffers[1][: self._size]
 
     @property
@@ -53,7 +53,7 @@ class Points:
 
     @property
     def value(self) -> Floats:
-        """[N]"""
+        """[N] as logged."""
         return self._buffers[3][: self._size]
 
     @property

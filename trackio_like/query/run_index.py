@@ -14,8 +14,7 @@ import pyarrow as pa
 from trackio_like.format.records import Header, ScalarKind
 from trackio_like.query.fold import RUNNING, FoldedEvents, describe, fold_events
 from trackio_like.query.liveness import Liveness
-from trackio_like.query.load import Columns, load_events, load_points
-from trackio_like.query.points import Points
+from trackio_like.query.load import Columns, load_events, load_points, load_time_span
 from trackio_like.query.records import Event, RunDescription, WriterSigns
 from trackio_like.query.series import Series, SeriesCache, SeriesId
 from trackio_like.query.summary import Summary
@@ -195,8 +194,11 @@ class RunIndex:
         try:
             if shard.kind == "events":
                 self.events += load_events(read)
-            elif shard.kind == "metrics" or shard.kind == "system":
-                self._take_scalars(read, shard.kind, signs, cursor, cache, grown)
+            elif shard.kind == "objects":
+                signs.see(*load_time_span(read))
+            else:
+                kind: ScalarKind = "metrics" if shard.kind == "metrics" else "system"
+                self._take_scalars(read, kind, signs, cursor, cache, grown)
         except (OSError, pa.ArrowException, duckdb.Error, KeyError, ValueError) as error:
             self._faults.add(shard.path, error)
             return False
@@ -245,7 +247,7 @@ class RunIndex:
                 seq=event.seq,
                 attempt=header.attempt,
                 type=event.type,
-                payload=event.payload if isinstance(event.payload, dict) else {},
+                payload=event.payload if type(event.payload) is dict else {},
             )
             for event in batch.events
             if event.seq > seen["events"]

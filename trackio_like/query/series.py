@@ -90,8 +90,8 @@ class Series:
 def lay_out(points: Mapping[str, Points], writers: Mapping[str, WriterSigns], *, has_steps: bool) -> Layout:
     """Which writers' points make up which lane.
 
-    Writers of one attempt that log the same key are drawn apart, by rank and then by who came first; the first writer of
-    a later attempt continues the first lane. From the step where a later attempt begins, only that is drawn.
+    Writers of one attempt that log the same key are drawn apart, by rank and then by who came first; the first writer
+    of a later attempt continues the first lane. From the step where a later attempt begins, only that is drawn.
 
     Args:
         points: by writer.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trackio_like.store.blocks import Block, Floats, Ints
+from trackio_like.store.blocks import Block, Ints
 
 _INT_MIN = np.iinfo(np.int64).min
 
@@ -211,7 +211,7 @@ class Summary:
             (self._LAST_SEQ, seq),
             (self._LAST_STEP, step),
         ):
-            self._ints[row, at] = value[is_newer_U] if np.ndim(value) else value
+            self._ints[row, at] = np.broadcast_to(value, is_newer_U.shape)[is_newer_U]
         self._floats[self._LAST, at] = value_U[is_newer_U]
         if self._big_last:
             for position in at.tolist():

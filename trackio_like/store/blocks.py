@@ -40,7 +40,7 @@ class Block:
 
     def after(self, seq: int) -> Block | None:
         """The calls with a larger sequence number, or None where there is none."""
-        start = bisect_right(self.seq_C, seq)  # type: ignore[call-overload]  # an array is a sequence to bisect
+        start = bisect_right(self.seq_C, seq)
         if start == 0:
             return self
         if start == len(self.seq_C):

@@ -1,7 +1,7 @@
 """Follows one run: every row is handed over once, whether it is met in a journal or in a shard.
 
-Journals are read first and shards listed after them: what left a journal in between is in a shard by then. `seq` numbers
-all calls of a writer without a gap, so a batch that begins right behind what was seen before needs no shard.
+Journals are read first and shards listed after them: what left a journal in between is in a shard by then. `seq`
+numbers all calls of a writer without a gap, so a batch that begins right behind what was seen before needs no shard.
 """
 
 from __future__ import annotations
@@ -153,16 +153,21 @@ class RunFollower:
         return True
 
     def _unseen(self, kind: Kind, spans: dict[str, tuple[int, int]]) -> list[ShardRead]:
-        seen, reads = self._seen[kind], []
+        seen = self._seen[kind]
+        unseen: dict[str, list[ShardRead]] = {}
         for read in self._plans[kind]:
             writer, last = read.shard.name.writer, read.shard.name.last
             after = max(read.after, seen.get(writer, 0))
-            if last <= after:
-                continue
+            if last > after:
+                unseen.setdefault(writer, []).append(ShardRead(shard=read.shard, after=after))
+        reads: list[ShardRead] = []
+        for writer, own in unseen.items():
+            last = own[-1].shard.name.last
             first_new, last_new = spans.get(writer, (last + 1, 0))
-            if first_new <= after + 1 and last <= last_new:
-                continue  # the batches hold all that the shard has beyond what was seen
-            reads.append(ShardRead(shard=read.shard, after=after))
+            # All or nothing, because shards are taken in before batches: a part of each would be out of order.
+            if first_new <= seen.get(writer, 0) + 1 and last <= last_new:
+                continue
+            reads += own
             seen[writer] = last
         return reads
 
