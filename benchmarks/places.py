@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
+import pyarrow.parquet as pq
+
+from trackio_like.format.names import ShardName
+from trackio_like.format.ranges import plan_reads
 
 WAIT_S = 60.0
 
@@ -59,6 +63,17 @@ def end(processes: list[psutil.Process]) -> None:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(processes, timeout=WAIT_S)
+
+
+def num_sealed(root: Path, kind: str = "metrics") -> int:
+    """Rows that are in Parquet, by the footers of the shards that a reader would take."""
+    total = 0
+    for folder in root.glob(f"*/*/{kind}"):
+        names = [name for path in folder.iterdir() if (name := ShardName.parse(path.name)) is not None]
+        for read in plan_reads(names):
+            with contextlib.suppress(FileNotFoundError):  # merged since the listing; the next look counts it
+                total += pq.read_metadata(folder / str(read.shard)).num_rows
+    return total
 
 
 def cpu_s(processes: list[psutil.Process]) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import trackio_like as trackio
-from benchmarks.places import daemons, end, fresh_root
+from benchmarks.places import daemons, end, fresh_root, num_sealed, seconds_until
 from benchmarks.report import Line, run
 from trackio_like.format.names import ShardName
 from trackio_like.format.ranges import plan_reads
@@ -39,6 +39,7 @@ def line(what: str, rows: Iterator[dict[str, float]], *, bar: float) -> Line:
             trackio.log(row)
             num_points += len(row)
         trackio.finish()
+        seconds_until(lambda: num_sealed(root) >= num_points)
         end(daemons(root))
         folder = next(root.glob("*/*/metrics"))
         writers = {name.writer for name in shards(folder)}

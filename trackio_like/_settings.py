@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -124,6 +125,13 @@ def rank_from_env(env: Mapping[str, str] = os.environ, *, parent: Callable[[], s
     return Rank()
 
 
+def has_screen(env: Mapping[str, str] = os.environ) -> bool:
+    """Whether a browser that is opened here would be seen: not on a server, not in continuous integration."""
+    if env.get("CI"):
+        return False
+    return sys.platform in ("darwin", "win32") or bool(env.get("DISPLAY") or env.get("WAYLAND_DISPLAY"))
+
+
 def child_environment(package_folder: Path, env: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The environment of a process of ours: this one's, in which our package can be imported.
 
@@ -160,4 +168,13 @@ def _flag(env: Mapping[str, str], name: str) -> bool:
     return raw in _TRUE
 
 
-__all__ = ["VARIABLES", "DaemonMode", "Rank", "Settings", "child_environment", "default_root", "rank_from_env"]
+__all__ = [
+    "VARIABLES",
+    "DaemonMode",
+    "Rank",
+    "Settings",
+    "child_environment",
+    "default_root",
+    "has_screen",
+    "rank_from_env",
+]

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from trackio_like._settings import Settings
+from trackio_like._settings import Settings, has_screen
 
 START_TIMEOUT_S: Final = 120.0
 """How long a start may take; importing Gradio for the first time on a slow disk needs most of it."""
@@ -91,7 +91,7 @@ def show(
     folder = Path(root).expanduser() if root is not None else Settings.from_env().root
     dashboard = _start(folder.resolve(), project, host, port)
     _say(f"Dashboard: {dashboard.url}  (watching {folder})")
-    if open_browser and _has_screen():
+    if open_browser and has_screen():
         webbrowser.open(dashboard.url)
     if block if block is not None else not _is_notebook():
         _say("Ctrl-C stops it.")
@@ -180,12 +180,6 @@ def _say(text: str) -> None:
 
 def _is_notebook() -> bool:
     return "ipykernel" in sys.modules
-
-
-def _has_screen() -> bool:
-    if sys.platform in ("darwin", "win32"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 __all__ = ["Dashboard", "show"]

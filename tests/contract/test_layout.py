@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import trackio_like
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = ("trackio_like", "space_app")
 STAGES = {
@@ -61,10 +63,9 @@ def test_exceptions_to_the_length_are_still_needed() -> None:
 
 
 def test_the_version_is_the_changelogs_top_entry() -> None:
-    version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
     top = re.search(r"^## (\S+)", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert top is not None
-    assert top[1] == version
+    assert top[1] == trackio_like.__version__
 
 
 def test_no_tracked_file_names_a_folder_of_one_machine() -> None:

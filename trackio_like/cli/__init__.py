@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from typing import Final
 
 from trackio_like._version import __version__
-from trackio_like.cli import show
+from trackio_like.cli import show, sync
 from trackio_like.cli.spec import Command
 from trackio_like.errors import TrackioLikeError
 
-COMMANDS: Final[tuple[Command, ...]] = (show.COMMAND,)
+COMMANDS: Final[tuple[Command, ...]] = (show.COMMAND, sync.COMMAND)
 """In the order in which the help lists them."""
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line, with every subcommand."""
-    parser = argparse.ArgumentParser(prog="trackio-like", description="An experiment tracker for people who train models.")
+    parser = argparse.ArgumentParser(
+        prog="trackio-like", description="An experiment tracker for people who train models."
+    )
     parser.add_argument("--version", action="version", version=f"trackio-like {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:

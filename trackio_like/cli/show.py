@@ -10,7 +10,9 @@ from trackio_like.cli.spec import Command
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", nargs="?", help="project to open (default: the most recently active one)")
-    parser.add_argument("--root", type=Path, help="folder that holds every project (default: TRACKIO_DIR, else below HF_HOME)")
+    parser.add_argument(
+        "--root", type=Path, help="folder that holds every project (default: TRACKIO_DIR, else below HF_HOME)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=7860, help="port, or the next free one (default: %(default)s)")
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
