@@ -7,18 +7,24 @@ import { MetricsView } from "./metrics.js";
 import { RunView } from "./run.js";
 import { RunsView } from "./runs.js";
 import { Sidebar } from "./sidebar.js";
-import { watchTheme } from "./theme.js";
+import { applyTheme, watchTheme } from "./theme.js";
 import { watchHealth, Welcome } from "./welcome.js";
 
 /** One view for each panel of the shell; the name is the panel's id in space_app/tabs. */
 const VIEWS = { sidebar: Sidebar, metrics: MetricsView, runs: RunsView, run: RunView };
+
+/** Below this width Gradio's sidebar covers the whole page, so it starts closed. */
+const NARROW_PX = 768;
 
 /** Fills a panel; Gradio calls it once for each, when its tab is first shown. */
 export function mount(name, element) {
   const place = element.querySelector(`[data-tl-panel="${CSS.escape(name)}"]`);
   if (!place || place.dataset.mounted) return;
   place.dataset.mounted = "1";
+  // Gradio sets the theme of the system when it starts, whatever the address has come to say by then.
+  applyTheme();
   new VIEWS[name](place);
+  if (name === "sidebar" && window.innerWidth <= NARROW_PX) document.querySelector("#tl-sidebar.open .toggle-button")?.click();
   syncTab();
 }
 
@@ -44,6 +50,7 @@ function watchTabs() {
 
 function start() {
   document.body.classList.toggle("tl-no-sidebar", TL.state.sidebar === "hidden");
+  applyTheme();
   watchTheme();
   watchTabs();
   watchHealth();

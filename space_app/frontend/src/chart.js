@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { TL } from "./core.js";
-import { h, setText } from "./dom.js";
+import { h, nameNode, setText } from "./dom.js";
 import { count, plural, tickLabels, duration, xTitle } from "./format.js";
 import { drawLines } from "./plot.js";
 import { clockTicks, extent, linearTicks, logTicks, padded, robust, symlogTicks } from "./ranges.js";
@@ -165,12 +165,12 @@ export class Chart {
   }
 
   /** Ranges of both axes, and the counts of what they leave out. */
-  range({ xScale, yScale, min, max, zero, ignoresOutliers }, zoom) {
+  range({ xKind, xScale, yScale, min, max, zero, ignoresOutliers }, zoom) {
     const isLogX = xScale === "log";
     let window = zoom && !(isLogX && zoom[0] <= 0) ? zoom : null;
     if (!window) {
       const all = extent(this.lines.map(({ x, length }) => ({ x, y: x, length })), { x0: -Infinity, x1: Infinity }, isLogX);
-      window = all ? (all[0] === all[1] ? padded(all, isLogX ? "log" : "linear") : all) : isLogX ? [1, 10] : [0, 1];
+      window = all ? widened(all, xKind, isLogX) : isLogX ? [1, 10] : [0, 1];
     }
     this.x = window;
     const isLogY = yScale === "log";
@@ -279,7 +279,9 @@ export class Chart {
     const splits = (u, _, low, high) => {
       const labels = Math.max(Math.abs(low), Math.abs(high)).toFixed(0).length;
       const ticks = linearTicks(low, high, Math.max(1, Math.floor(u.over.clientWidth / Math.max(60, labels * 10))));
-      return xKind === "step" ? ticks.filter(Number.isInteger) : ticks;
+      const whole = xKind === "step" ? ticks.filter(Number.isInteger) : ticks;
+      const step = whole.length > 1 ? whole[1] - whole[0] : 1;
+      return fitting(u, whole, (tick) => tickLabels([tick], step)[0]);
     };
     return { splits, values: (_, ticks) => tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : 1) };
   }
@@ -381,12 +383,24 @@ export class Chart {
   }
 }
 
+/** A range of x with room where it is a single value. */
+function widened([low, high], xKind, isLogX) {
+  if (low < high) return [low, high];
+  return xKind === "step" && !isLogX ? [low - 1, low + 1] : padded([low, high], isLogX ? "log" : "linear");
+}
+
+/** The ticks whose label fits before the right edge. */
+function fitting(u, ticks, labels) {
+  const { min, max } = u.scales.x;
+  return ticks.filter((tick) => u.valToPos(tick, "x") + labels(tick).length * 3.2 < u.over.clientWidth + 10 || min === max);
+}
+
 function legendItem({ run, colour, numNonFinite }) {
   const name = TL.store.runs.get(run)?.name ?? run;
   return h(
     "button.tl-legend-item", { type: "button", title: `${name}: click to hide`, on: {
       click: () => TL.emit("toggle", run), mouseenter: () => TL.hover(run), mouseleave: () => TL.hover(null),
     } },
-    h("span.tl-swatch", { style: { background: colour } }), h("span.tl-legend-name", {}, name), numNonFinite ? h("span.tl-legend-odd", {}, `${count(numNonFinite)} NaN or Inf`) : null,
+    h("span.tl-swatch", { style: { background: colour } }), nameNode(name, "tl-legend-name"), numNonFinite ? h("span.tl-legend-odd", {}, `${count(numNonFinite)} NaN or Inf`) : null,
   );
 }

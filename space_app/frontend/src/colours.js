@@ -1,8 +1,13 @@
 // Which colour and dash a run has: the same for the same run on every tab, whatever arrives later.
 
-/** Ten colours, told apart on white and on near-black, also with red-green blindness. */
+/** Ten colours, told apart on a light page, also with red-green blindness. */
 export const PALETTE = [
   "#017ebd", "#d8680a", "#60986a", "#6a3da8", "#e2b215", "#b03566", "#14cbff", "#7a5201", "#988cff", "#47d78b",
+];
+
+/** The same hues for a dark page. */
+export const DARK_PALETTE = [
+  "#0794ae", "#f68f23", "#8cb77f", "#7c66d5", "#f1d93f", "#cc5077", "#93d2ff", "#9c7505", "#cc8efc", "#4ff9ba",
 ];
 
 /** Dash patterns in CSS pixels: solid for the first ten runs, then one pattern for each further ten. */
@@ -45,7 +50,7 @@ export function assignSlots(runs, known) {
 }
 
 /** Colour and dash of a slot. */
-export function styleOf(slot) {
+export function styleOf(slot, isDark = false) {
   const block = Math.floor(slot / PALETTE.length);
-  return { colour: PALETTE[slot % PALETTE.length], dash: DASHES[block % DASHES.length] };
+  return { colour: (isDark ? DARK_PALETTE : PALETTE)[slot % PALETTE.length], dash: DASHES[block % DASHES.length] };
 }

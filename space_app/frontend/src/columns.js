@@ -17,7 +17,7 @@ const FIXED = [
   { id: "state", label: "State", width: 92, get: (run) => run.state, text: (run) => run.state },
   { id: "group", label: "Group", width: 110, get: (run) => run.group ?? undefined, text: (run) => run.group ?? "" },
   { id: "tags", label: "Tags", width: 130, get: (run) => (run.tags?.length ? run.tags.join(", ") : undefined), text: (run) => (run.tags ?? []).join(", ") },
-  { id: "created", label: "Created", width: 146, ...number((run) => run.created_us, (raw) => moment(raw / 1e6)) },
+  { id: "created", label: "Created", width: 162, ...number((run) => run.created_us, (raw) => moment(raw / 1e6)) },
   { id: "duration", label: "Duration", width: 86, ...number(lasted, duration) },
   { id: "step", label: "Last step", width: 90, ...number((run) => run.last_step) },
   { id: "rows", label: "Rows", width: 84, ...number((run) => run.num_rows) },

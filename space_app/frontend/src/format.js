@@ -30,7 +30,7 @@ export function number(item) {
   if (Number.isNaN(item)) return "NaN";
   if (item === Infinity) return "Infinity";
   if (item === -Infinity) return "-Infinity";
-  if (Number.isInteger(item) && Math.abs(item) < 1e15) return Math.abs(item) >= 10000 ? GROUPED.format(item) : String(item);
+  if (Number.isSafeInteger(item)) return Math.abs(item) >= 10000 ? GROUPED.format(item) : String(item);
   const size = Math.abs(item);
   if (size >= 1e9 || size < 1e-4) return item.toExponential(4).replace(/\.?0+e/, "e").replace("e+", "e");
   return String(Number(item.toPrecision(6)));
@@ -95,7 +95,7 @@ export function tickLabels(ticks, step) {
   const largest = Math.max(...ticks.map(Math.abs), 0);
   if (largest >= 1e9 || (largest > 0 && largest < 1e-3)) {
     const digits = Math.max(0, Math.min(12, Math.floor(Math.log10(largest)) - Math.floor(Math.log10(step))));
-    return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits).replace("e+", "e")));
+    return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits).replace(/\.0+e/, "e").replace("e+", "e")));
   }
   const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)));
   const format = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });

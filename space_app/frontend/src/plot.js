@@ -26,7 +26,9 @@ export const WARPS = { linear: (v) => v, log: Math.log10, symlog: Math.asinh };
 export function drawLines(ctx, box, view) {
   ctx.save();
   ctx.beginPath();
-  ctx.rect(box.left, box.top, box.width, box.height);
+  // A little beyond the frame, so that dots and marks at the edge are whole.
+  const edge = 4 * view.ratio;
+  ctx.rect(box.left - edge, box.top - edge, box.width + 2 * edge, box.height + 2 * edge);
   ctx.clip();
   ctx.lineJoin = "round";
   const toX = projection(view.xScale, view.x, box.left, box.width);
@@ -37,12 +39,12 @@ export function drawLines(ctx, box, view) {
     ctx.strokeStyle = ctx.fillStyle = line.colour;
     const alpha = line.isFaded ? 0.15 : 1;
     const place = { toX, toY, first, last, isLogX: view.xScale === "log", isLogY: view.yScale === "log", ratio: view.ratio };
-    ctx.setLineDash(line.dash.map((length) => length * view.ratio));
     if (line.smoothed) {
-      ctx.globalAlpha = alpha * 0.3;
+      ctx.globalAlpha = alpha * (view.lines.length > 8 ? 0.18 : 0.3);
       ctx.lineWidth = view.ratio;
       trace(ctx, line.x, line.y, place);
     }
+    ctx.setLineDash(line.dash.map((length) => length * view.ratio));
     ctx.globalAlpha = alpha * (fine ? 0.85 : 1);
     ctx.lineWidth = (fine ? 1.1 : 1.5) * view.ratio;
     const shown = trace(ctx, line.x, line.smoothed ?? line.y, place);

@@ -90,7 +90,7 @@ export function logTicks(low, high, most) {
   const last = Math.ceil(Math.log10(high) - 1e-9);
   const decades = last - first + 1;
   const stride = Math.max(1, Math.ceil(decades / Math.max(2, most)));
-  const factors = decades * 3 <= most + 3 ? [1, 2, 5] : [1];
+  const factors = Math.log10(high / low) * 3 <= most ? [1, 2, 5] : [1];
   const ticks = [];
   for (let power = Math.ceil(first / stride) * stride; power <= last; power += stride) {
     for (const factor of factors) {

@@ -2,11 +2,12 @@
 
 import { getJson, TL } from "./core.js";
 import { button, copyText, h, nameNode } from "./dom.js";
-import { ago, count, duration, moment, number, plural, value } from "./format.js";
+import { ago, count, duration, moment, number, value } from "./format.js";
 import { matcher } from "./match.js";
 import { revive } from "./wire.js";
 
 const REFRESH_MS = 2000;
+const MOST_METRICS = 500;
 
 export class RunView {
   constructor(element) {
@@ -16,6 +17,7 @@ export class RunView {
     this.root = h("div.tl-runview", {}, h("div.tl-bar", {}, this.picker, this.search), this.body);
     element.append(this.root);
     this.askedAt = -Infinity;
+    TL.on("theme", () => this.draw());
     TL.on("runs", (ids) => this.runsChanged(ids));
     TL.on("state", (names) => (names.has("run") || names.has("project") || names.has("tab")) && this.refresh(true));
     new IntersectionObserver(() => this.refresh(false)).observe(this.root);
@@ -106,16 +108,12 @@ function copyable(text, label) {
   return h("span.tl-copyable", {}, h("code", { title: text }, text), button(label, { iconName: "copy", onClick: (event) => void copyText(text, event.currentTarget) }));
 }
 
-/** The command that started the run, from whatever form it was recorded in. */
-export function commandOf(metadata) {
-  const found = metadata?.command ?? metadata?.argv;
-  if (Array.isArray(found)) return found.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : `'${String(part).replaceAll("'", "'\\''")}'`)).join(" ");
-  return typeof found === "string" ? found : "";
-}
+/** The command that started the run, as the config holds it. */
+export const commandOf = (config) => (typeof config._Command === "string" ? config._Command : "");
 
 function about(run) {
   const metadata = run.metadata ?? {};
-  const command = commandOf(metadata);
+  const command = commandOf(run.config ?? {});
   const now = TL.store.nowUs / 1e6;
   const created = run.created_us / 1e6;
   const rows = [
@@ -126,10 +124,12 @@ function about(run) {
     ["Duration", `${duration(run.active_s)} active${Math.abs((run.span_s ?? 0) - (run.active_s ?? 0)) > 1 ? `, ${duration(run.span_s)} from start to end` : ""}`],
     ["Rows", `${count(run.num_rows)}${run.last_step === null || run.last_step === undefined ? "" : `, last step ${count(run.last_step)}`}`],
     run.error ? ["Error", h("pre.tl-pre", {}, String(run.error))] : null,
-    ...Object.entries(metadata).filter(([key]) => !["command", "argv"].includes(key)).map(([key, raw]) => [key.replaceAll("_", " "), value(raw)]),
+    ...Object.entries(metadata).map(([key, raw]) => [titled(key), value(raw)]),
   ];
   return h("dl.tl-about", {}, ...rows.filter(Boolean).flatMap(([label, content]) => [h("dt", {}, label), h("dd", {}, content)]));
 }
+
+const titled = (key) => key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " ");
 
 function table(title, head, rows, note = "") {
   if (!rows.length) return null;
@@ -140,7 +140,7 @@ function table(title, head, rows, note = "") {
 
 function configTable(run, test) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
-  const entries = Object.entries(flattened(run.config ?? {})).filter(([key, raw]) => test(key) || test(value(raw))).sort(([a], [b]) => order(a, b));
+  const entries = Object.entries(flattened(run.config ?? {})).filter(([key, raw]) => key !== "_Command" && (test(key) || test(value(raw)))).sort(([a], [b]) => order(a, b));
   const rows = entries.map(([key, raw]) => h("tr", { data: { config: key } }, h("td", {}, key), h("td", {}, longText(value(raw), revive(raw) === null))));
   return table("Config", ["Key", "Value"], rows);
 }
@@ -164,26 +164,27 @@ function longText(text, isNone = false) {
 }
 
 function summaryTable(run, test) {
-  const summary = run.summary ?? {};
-  const entries = Array.isArray(summary) ? summary.map((item) => [item.key, item]) : Object.entries(summary);
   const order = new Intl.Collator("en", { numeric: true }).compare;
-  const rows = entries.filter(([key]) => test(key)).sort(([a], [b]) => order(a, b)).map(([key, item]) => h("tr", { data: { summary: key } },
+  const found = run.summary.filter((item) => test(item.key)).sort((a, b) => order(a.key, b.key));
+  const rows = found.slice(0, MOST_METRICS).map(({ key, ...item }) => h("tr", { data: { summary: key } },
     h("td", {}, key), ...["last", "min", "max"].map((name) => h("td.tl-num", {}, value(item[name] === null ? undefined : item[name]))),
-    h("td.tl-num", {}, item.count === undefined ? "" : count(item.count)), h("td.tl-num", {}, item.num_non_finite ? count(item.num_non_finite) : "")));
-  return table("Metrics", ["Key", "#Last", "#Min", "#Max", "#Points", "#NaN or Inf"], rows);
+    h("td.tl-num", {}, count(item.count)), h("td.tl-num", {}, item.num_non_finite ? count(item.num_non_finite) : "")));
+  const left = found.length - rows.length;
+  return table("Metrics", ["Key", "#Last", "#Min", "#Max", "#Points", "#NaN or Inf"], rows, left > 0 ? `${count(left)} more; filter for them` : "");
 }
 
 function attemptTable(run) {
-  const attempts = (run.attempts ?? []).map((item) => h("tr", {}, h("td.tl-num", {}, String(item.attempt)), h("td", {}, item.state ?? ""), h("td", {}, stamp(item.first_us ?? item.started_us)), h("td", {}, stamp(item.last_us ?? item.finished_us)), h("td.tl-num", {}, spanOf(item))));
-  const writers = (run.writers ?? []).map((item) => h("tr", {}, h("td", {}, h("code", {}, item.writer ?? "")), h("td.tl-num", {}, String(item.attempt ?? "")), h("td.tl-num", {}, String(item.rank ?? "")), h("td", {}, item.host ?? ""), h("td.tl-num", {}, String(item.pid ?? "")), h("td.tl-num", {}, item.num_rows === undefined ? "" : count(item.num_rows)), h("td", {}, item.state ?? (item.is_open === undefined ? "" : item.is_open ? "open" : "closed")), h("td", {}, stamp(item.last_us))));
-  return [table("Attempts", ["#Attempt", "State", "From", "To", "#Duration"], attempts), table("Writers", ["Writer", "#Attempt", "#Rank", "Host", "#Process", "#Rows", "State", "Last sign of life"], writers, writers.length > 1 ? `${plural(writers.length, "process").replace("processs", "processes")} wrote into this run` : "")].flat();
+  const attempts = run.attempts.map((item) => h("tr", {}, h("td", {}, String(item.number)), h("td", {}, item.state), h("td", {}, stamp(item.started_us)), h("td", {}, stamp(item.ended_us)),
+    h("td.tl-num", {}, duration((item.ended_us - item.started_us) / 1e6)), h("td.tl-num", {}, count(item.num_rows)), h("td.tl-num", {}, String(item.writers.length))));
+  const writers = run.writers.map((item) => h("tr", {}, h("td", {}, h("code", {}, item.writer)), h("td.tl-num", {}, String(item.attempt)), h("td.tl-num", {}, String(item.rank)), h("td.tl-num", {}, count(item.num_rows)),
+    h("td", {}, stamp(item.first_us)), h("td", {}, stamp(item.last_us)), h("td", {}, item.is_dead ? "gone without a word" : "")));
+  return [
+    table("Attempts", ["Attempt", "State", "From", "To", "#Duration", "#Rows", "#Writers"], attempts),
+    table("Writers", ["Writer", "#Attempt", "#Rank", "#Rows", "First sign of life", "Last sign of life", ""], writers, writers.length > 1 ? `${count(writers.length)} processes wrote into this run` : ""),
+  ].flat();
 }
 
 const stamp = (us) => (us ? moment(us / 1e6) : "");
-const spanOf = (item) => {
-  const [first, last] = [item.first_us ?? item.started_us, item.last_us ?? item.finished_us];
-  return first && last ? duration((last - first) / 1e6) : "";
-};
 
 function alertList(run) {
   const alerts = [...(run.alerts ?? [])].sort((a, b) => (b.time_us ?? 0) - (a.time_us ?? 0));
@@ -192,8 +193,9 @@ function alertList(run) {
 }
 
 function textList(run, test) {
-  const texts = Array.isArray(run.texts) ? run.texts : Object.entries(run.texts ?? {}).flatMap(([key, list]) => list.map((item) => ({ key, ...item })));
-  const rows = texts.filter((item) => test(item.key) || test(String(item.text ?? item.value ?? ""))).map((item) => h("tr", {}, h("td", {}, item.key), h("td.tl-num", {}, item.step === null || item.step === undefined ? "" : number(item.step)), h("td", {}, longText(String(item.text ?? item.value ?? "")))));
-  return table("Texts", ["Key", "#Step", "Text"], rows);
+  const rows = run.texts.filter((item) => test(item.key) || test(textOf(item))).map((item) => h("tr", {}, h("td", {}, item.key), h("td.tl-num", {}, item.step === null ? "" : number(item.step)), h("td", {}, longText(textOf(item)))));
+  const left = run.num_texts - run.texts.length;
+  return table("Texts", ["Key", "#Step", "Text"], rows, left > 0 ? `the last ${count(run.texts.length)} of ${count(run.num_texts)}` : "");
 }
 
+const textOf = ({ payload }) => (typeof payload === "string" ? payload : String(payload?.text ?? JSON.stringify(payload)));

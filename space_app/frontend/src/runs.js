@@ -28,6 +28,7 @@ export class RunsView {
     const soon = () => TL.later("runs", () => this.draw());
     TL.on("runs", soon);
     TL.on("keys", soon);
+    TL.on("theme", soon);
     TL.on("state", (names) => ["project", "runs", "filter", "sort", "col"].some((name) => names.has(name)) && soon());
     new IntersectionObserver(soon).observe(this.root);
     this.rows = [];

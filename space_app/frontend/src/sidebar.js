@@ -5,7 +5,7 @@ import { button, copyText, h, icon, nameNode, setText, VirtualList } from "./dom
 import { ago, count, plural } from "./format.js";
 import { matcher } from "./match.js";
 import { toggled } from "./selection.js";
-import { groupsOf } from "./store.js";
+import { compareGroups, groupsOf } from "./store.js";
 import { isDark, setTheme } from "./theme.js";
 
 const ROW_HEIGHT = 26;
@@ -36,6 +36,7 @@ export class Sidebar {
     element.append(this.root);
     TL.on("projects", () => this.drawProjects());
     TL.on("runs", () => TL.later("sidebar", () => this.draw()));
+    TL.on("theme", () => TL.later("sidebar", () => this.draw()));
     TL.on("state", (names) => this.stateChanged(names));
     TL.on("keys", () => this.drawAxes());
     TL.on("toggle", (run) => this.select([run], !TL.selectedRuns.includes(run)));
@@ -106,9 +107,8 @@ export class Sidebar {
         groups.get(name).push(run);
       }
     }
-    const order = new Intl.Collator("en", { numeric: true }).compare;
     const items = [];
-    for (const [name, members] of [...groups].sort(([a], [b]) => order(a, b))) {
+    for (const [name, members] of [...groups].sort(([a], [b]) => compareGroups(a, b))) {
       items.push({ id: `g:${name}`, group: name, members });
       if (!this.closed.has(name)) for (const run of members) items.push({ id: `${name} ${run.id}`, run, isInGroup: true });
     }

@@ -1,8 +1,8 @@
 // What the page knows of one project: runs, keys, definitions. Filled by answers of /t/poll, read by the views.
 
 import { assignSlots, styleOf } from "./colours.js";
+import { value } from "./format.js";
 import { defaultAxis } from "./match.js";
-import { revive } from "./wire.js";
 
 export class Store {
   constructor(project) {
@@ -56,7 +56,7 @@ export class Store {
 
   /** Colour and dash of a run; the reader's own colour wins. */
   style(id) {
-    const style = styleOf(this.slots.get(id) ?? 0);
+    const style = styleOf(this.slots.get(id) ?? 0, document.body.classList.contains("dark"));
     const own = this.overrides[id];
     return own ? { ...style, colour: own } : style;
   }
@@ -70,6 +70,7 @@ export class Store {
     const seen = new Map();
     for (const run of this.runs.values()) {
       for (const [key, raw] of Object.entries(run.config ?? {})) {
+        if (key.startsWith("_")) continue; // what the tracker added itself, such as the command line
         const text = JSON.stringify(raw);
         const entry = seen.get(key);
         if (!entry) seen.set(key, { text, num: 1, varies: false });
@@ -86,6 +87,15 @@ export class Store {
   }
 }
 
+/** Orders names of groups: numbers by size, then text. */
+export function compareGroups(a, b) {
+  const [x, y] = [Number(a.replaceAll(",", "")), Number(b.replaceAll(",", ""))];
+  if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || NATURAL.compare(a, b);
+  return x - y;
+}
+
+const NATURAL = new Intl.Collator("en", { numeric: true });
+
 /** The value that a run has under a way of grouping: "group", "tag" or "config.<key>". */
 export function groupsOf(run, by) {
   if (by === "group") return [run.group || "no group"];
@@ -93,9 +103,7 @@ export function groupsOf(run, by) {
   if (by === "state") return [run.state];
   if (by.startsWith("config.")) {
     const raw = run.config?.[by.slice(7)];
-    if (raw === undefined) return ["not set"];
-    const value = revive(raw);
-    return [value === null ? "None" : typeof value === "object" ? JSON.stringify(value) : String(value)];
+    return [raw === undefined ? "not set" : value(raw)];
   }
   return [""];
 }

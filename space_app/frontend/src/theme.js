@@ -1,6 +1,6 @@
 // Light and dark: the class on the body decides; canvases read their colours from the style sheet.
 
-import { keep, TL } from "./core.js";
+import { keep, recall, TL } from "./core.js";
 
 let cached = null;
 
@@ -17,6 +17,12 @@ export function colours() {
 }
 
 export const isDark = () => document.body.classList.contains("dark");
+
+/** Shows the theme that the link asks for, else the one chosen here before, else leaves it to the system. */
+export function applyTheme() {
+  const theme = TL.state.theme || recall("theme", "");
+  if (theme) document.body.classList.toggle("dark", theme === "dark");
+}
 
 export function setTheme(theme) {
   document.body.classList.toggle("dark", theme === "dark");

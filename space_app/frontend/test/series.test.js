@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { nextDelay, Poller, rhythm } from "../src/poller.js";
 import { Layer } from "../src/series.js";
-import { groupsOf, Store } from "../src/store.js";
+import { compareGroups, groupsOf, Store } from "../src/store.js";
 
 const part = (run, mode, x, y, extra = {}) => ({ meta: { run, key: "k", mode, num_points: x.length, num_non_finite: 0, is_exact: true, ...extra }, x: Float64Array.from(x), y: Float64Array.from(y) });
 const line = (layer, run, lane = 0) => {
@@ -86,6 +86,10 @@ test("runs are grouped by group, by each of their tags, and by config with None 
   assert.deepEqual(groupsOf({ tags: ["a", "b"] }, "tag"), ["a", "b"]);
   assert.deepEqual(groupsOf({ config: { lr: null } }, "config.lr"), ["None"]);
   assert.deepEqual(groupsOf({ config: {} }, "config.lr"), ["not set"]);
+});
+
+test("groups of numbers are ordered by size, before groups of words", () => {
+  assert.deepEqual(["not set", "0.001", "3e-5", "1,000", "0.0001", "None"].sort(compareGroups), ["3e-5", "0.0001", "0.001", "1,000", "None", "not set"]);
 });
 
 test("the poller waits longer after each failure and asks at once after it recovers", async () => {
