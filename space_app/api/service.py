@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,17 +52,19 @@ class PollQuery:
 class Service:
     """Answers for one root; safe to use from several threads."""
 
-    def __init__(self, root: Path, *, poll_ms: int = 1000, version: str = "0") -> None:
+    def __init__(self, root: Path, *, poll_ms: int = 1000, version: str = "0", refresh_s: float = REFRESH_S) -> None:
         """Reads nothing yet.
 
         Args:
             root: folder of all projects; need not exist yet.
             poll_ms: how often a page is to ask.
             version: of this package, for the page.
+            refresh_s: how often the files are looked at, at most.
         """
         self.root = root
         self._poll_ms = poll_ms
         self._version = version
+        self._refresh_s = refresh_s
         self._lock = threading.Lock()
         self._indexes: OrderedDict[str, ProjectIndex] = OrderedDict()
         self._looked: dict[str, float] = {}
@@ -113,7 +115,7 @@ class Service:
             series = [
                 self._curve_line(panel_id, curve, arrays)
                 for panel_id, panel in query.panels
-                for curve in curves(index, _from_start(panel) if is_reset else panel)
+                for curve in curves(index, replace(panel, since=0) if is_reset else panel)
             ]
             cursor = index.cursor
             runs = [self._run_line(run, since) for run in index.runs(since=since)] if query.wants_runs else []
@@ -246,7 +248,7 @@ class Service:
 
     def _refresh(self, project: str, index: ProjectIndex) -> None:
         now = time.monotonic()
-        if now - self._looked[project] >= REFRESH_S:
+        if now - self._looked[project] >= self._refresh_s:
             index.refresh()
             self._looked[project] = now
 
@@ -276,12 +278,6 @@ def _identity(run: RunIndex) -> dict[str, Any]:
         "last_step": run.last_step,
         "config": flatten(description.config),
     }
-
-
-def _from_start(panel: PanelQuery) -> PanelQuery:
-    from dataclasses import replace
-
-    return replace(panel, since=0)
 
 
 def _last_touch(run_folder: Path) -> tuple[int, bool]:

@@ -148,7 +148,8 @@ def load_time_span(read: ShardRead) -> tuple[int, int]:
         pa.ArrowException: it is damaged.
         ValueError: it has no row.
     """
-    times = pq.read_table(read.shard.path, columns=["time"], partitioning=None).column("time").cast(pa.int64()).to_numpy()
+    table = pq.read_table(read.shard.path, columns=["time"], partitioning=None)
+    times = table.column("time").cast(pa.int64()).to_numpy()
     return int(times.min()), int(times.max())
 
 

@@ -125,13 +125,17 @@ class RunIndex:
             changed |= self._take_batch(batch, delta, cursor, cache, grown)
         if delta.has_new_listing:
             self._drop_sealed()
-        changed |= self._look_for_dead(liveness)
+        if len(self.events) != num_events:
+            self._folded = fold_events(self.events)
+        if changed:
+            self._describe()
+        # Asked of the run as it stands now: the first look at a run may find its writer dead already.
+        if self._look_for_dead(liveness):
+            changed = True
+            self._describe()
         if not changed:
             return False
         self.changed_at = cursor
-        if len(self.events) != num_events:
-            self._folded = fold_events(self.events)
-        self._describe()
         for id_ in grown:
             cache.of_run(self.run_id)[id_].mark(cursor, self.writers)
         if self.origin_us != origin_us:
