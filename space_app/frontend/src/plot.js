@@ -3,6 +3,10 @@
 
 const MARK = 3.5;
 const DOTS_BELOW = 40;
+const MOST_WIDE_POINTS = 2500;
+/** A line that goes up and down for longer than so many widths of the plot is drawn solid: dashes in noise cannot be seen,
+ * and cost more than all the rest. */
+const MOST_DASHED = 5;
 
 /** From a value to a canvas coordinate, for a scale of uPlot. */
 export function projection(distribution, [low, high], start, size) {
@@ -30,10 +34,12 @@ export function drawLines(ctx, box, view) {
   const edge = 4 * view.ratio;
   ctx.rect(box.left - edge, box.top - edge, box.width + 2 * edge, box.height + 2 * edge);
   ctx.clip();
-  ctx.lineJoin = "round";
+  ctx.lineJoin = "bevel";
   const toX = projection(view.xScale, view.x, box.left, box.width);
   const toY = projection(view.yScale, view.y, box.top + box.height, -box.height);
-  const fine = view.lines.length > 25;
+  // Canvases draw lines of one device pixel about fifteen times faster than wider ones, and many lines need them thin.
+  const isFine = view.lines.reduce((sum, line) => sum + line.length, 0) > MOST_WIDE_POINTS;
+  const thin = view.ratio < 1.5 ? 1 : view.ratio;
   for (const line of view.lines) {
     const [first, last] = bounds(line, view.x);
     ctx.strokeStyle = ctx.fillStyle = line.colour;
@@ -41,14 +47,12 @@ export function drawLines(ctx, box, view) {
     const place = { toX, toY, first, last, isLogX: view.xScale === "log", isLogY: view.yScale === "log", ratio: view.ratio };
     if (line.smoothed) {
       ctx.globalAlpha = alpha * (view.lines.length > 8 ? 0.18 : 0.3);
-      ctx.lineWidth = view.ratio;
+      ctx.lineWidth = thin;
       trace(ctx, line.x, line.y, place);
     }
-    ctx.setLineDash(line.dash.map((length) => length * view.ratio));
-    ctx.globalAlpha = alpha * (fine ? 0.85 : 1);
-    ctx.lineWidth = (fine ? 1.1 : 1.5) * view.ratio;
-    const shown = trace(ctx, line.x, line.smoothed ?? line.y, place);
-    ctx.setLineDash([]);
+    ctx.globalAlpha = alpha;
+    ctx.lineWidth = isFine ? thin : 1.5 * view.ratio;
+    const shown = trace(ctx, line.x, line.smoothed ?? line.y, { ...place, dash: line.dash, longest: MOST_DASHED * box.width });
     if (shown.num < DOTS_BELOW) dots(ctx, line.x, line.smoothed ?? line.y, place, shown.num === 1 ? 3.5 : 2.2);
     else for (const i of shown.lonely) dot(ctx, toX(line.x[i]), toY((line.smoothed ?? line.y)[i]), 2.5 * view.ratio);
     ctx.globalAlpha = alpha;
@@ -77,30 +81,33 @@ function bounds({ x, length }, [low, high]) {
 const fits = (value, isLog) => Number.isFinite(value) && (!isLog || value > 0);
 
 /** Strokes the points that can be shown; a point that cannot breaks the line. */
-function trace(ctx, x, y, { toX, toY, first, last, isLogX, isLogY }) {
-  let isDown = false;
+function trace(ctx, x, y, { toX, toY, first, last, isLogX, isLogY, ratio, dash = [], longest = 0 }) {
   let num = 0;
   let since = 0;
+  let travelled = 0;
+  let py = 0;
   const lonely = [];
   ctx.beginPath();
   for (let i = first; i < last; i++) {
     if (!fits(y[i], isLogY) || !fits(x[i], isLogX)) {
-      if (isDown && since === 1) lonely.push(i - 1);
-      isDown = false;
+      if (since === 1) lonely.push(i - 1);
+      since = 0;
       continue;
     }
     num++;
-    if (isDown) {
-      ctx.lineTo(toX(x[i]), toY(y[i]));
-      since++;
-    } else {
-      ctx.moveTo(toX(x[i]), toY(y[i]));
-      isDown = true;
-      since = 1;
+    const to = toY(y[i]);
+    if (since++ === 0) ctx.moveTo(toX(x[i]), to);
+    else {
+      ctx.lineTo(toX(x[i]), to);
+      travelled += Math.abs(to - py);
     }
+    py = to;
   }
-  if (isDown && since === 1) lonely.push(last - 1);
+  if (since === 1) lonely.push(last - 1);
+  const isDashed = dash.length > 0 && travelled < longest;
+  if (isDashed) ctx.setLineDash(dash.map((length) => length * ratio));
   ctx.stroke();
+  if (isDashed) ctx.setLineDash([]);
   return { num, lonely };
 }
 
