@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from trackio_like._version import __version__
 from trackio_like.errors import ProjectNotFoundError, RunNotFoundError, TrackioLikeError, TrackioLikeWarning
-from trackio_like.tracking import Run, Tracker, alert, define_metric, finish, init, log, log_system
+from trackio_like.tracking import Run, Tracker, alert, current_config, define_metric, finish, init, log, log_system
 
 if TYPE_CHECKING:
     from trackio_like.query.api import Api
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from trackio_like.show import show
 
     config: Config
-    run: Run | None
 
 __all__ = [
     "Api",
@@ -39,24 +38,21 @@ __all__ = [
     "init",
     "log",
     "log_system",
-    "run",
     "show",
 ]
 
 _HOME = {"Api": "query.api", "show": "show"}
 """Names whose modules are heavy, loaded on first use: a training script pays for neither."""
-_CURRENT = {"config": "current_config", "run": "current_run"}
-"""Names that mean the current run, and so are asked for anew each time."""
 
 
 def __getattr__(name: str) -> Any:
-    """Loads a heavy public name on first use, and asks for the current run anew each time.
+    """Loads a heavy public name on first use, and asks for the current run's config anew each time.
 
     Raises:
         AttributeError: there is no such name.
     """
-    if name in _CURRENT:
-        return getattr(importlib.import_module("trackio_like.tracking"), _CURRENT[name])()
+    if name == "config":
+        return current_config()
     if name not in _HOME:
         raise AttributeError(f"module 'trackio_like' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"trackio_like.{_HOME[name]}"), name)

@@ -140,12 +140,6 @@ def init(
     return run
 
 
-def current_run() -> Run | None:
-    """The run that `log()` uses, or None."""
-    run = _process.current
-    return run if isinstance(run, Run) else None
-
-
 def log(metrics: Mapping[str, Any], step: int | None = None) -> None:
     """Stores one call's values in the current run; see `Run.log`. Never raises."""
     run = _process.current
@@ -204,7 +198,6 @@ __all__ = [
     "Tracker",
     "alert",
     "current_config",
-    "current_run",
     "define_metric",
     "finish",
     "init",

@@ -1,9 +1,12 @@
 """Whatever is killed, repeated, lost or done at once: every row that was logged is read once."""
 
-from hypothesis import settings, strategies as st
+import contextlib
+
+from hypothesis import settings
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.shards.conftest import WRITER, bits, make_header, read_metrics, shard_names
+from tests.shards.conftest import WRITER, bits, make_header, read_kind, read_metrics, shard_names
 from trackio_like.format.names import RunFolder
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.shards.compact import compact_folder, drop_covered, merge_shards
@@ -29,6 +32,7 @@ class Sealing(RuleBasedStateMachine):
         self.journal = JournalWriter(self.folder.journal, make_header(), segment_bytes=700)
         self.sealers = [WriterSealer(self.folder, WRITER) for _ in range(2)]
         self.logged = []
+        self.texts = []
         self.is_open = True
 
     def teardown(self):
@@ -42,6 +46,7 @@ class Sealing(RuleBasedStateMachine):
             values = [float(len(self.logged) + j) for j in range(len(names))]
             if with_text:
                 self.journal.mixed(step + i, tuple(names), values, [("t", "text", "x", None)])
+                self.texts.append(self.journal.seq)
             else:
                 self.journal.metrics(step + i, tuple(names), values)
             self.logged += [
@@ -51,6 +56,27 @@ class Sealing(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def seal(self, which):
         self.sealers[which].seal()
+
+    @rule(which=st.integers(0, 1), kind=st.sampled_from(["metrics", "objects", "journal/mark"]))
+    def seal_while_the_disk_refuses(self, which, kind):
+        """A file where a folder should be, or a folder where a file should be, is refused like a full disk."""
+        if kind == "journal/mark":
+            obstacle = self.folder.journal / f".{self.folder.sealed_mark(WRITER).name}.tmp"
+            obstacle.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(OSError):
+                self.sealers[which].seal()
+            obstacle.rmdir()
+            return
+        path = self.folder.shards(kind)
+        aside = path.with_name("aside")
+        if path.exists():
+            path.rename(aside)
+        path.write_bytes(b"")
+        with contextlib.suppress(OSError):
+            self.sealers[which].seal()
+        path.unlink()
+        if aside.exists():
+            aside.rename(path)
 
     @rule(which=st.integers(0, 1))
     def restart_daemon(self, which):
@@ -99,6 +125,11 @@ class Sealing(RuleBasedStateMachine):
         if hasattr(self, "folder"):
             assert read_metrics(self.folder) == sorted(self.logged)
 
+    @invariant()
+    def no_object_is_lost_once_all_is_sealed(self):
+        if hasattr(self, "folder") and not self.is_open:
+            assert [row["seq"] for row in read_kind(self.folder, "objects")] == self.texts
+
 
 TestSealing = Sealing.TestCase
-TestSealing.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestSealing.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)

@@ -220,3 +220,34 @@ def test_bytes_a_point_stay_within_the_bars(folder):
         sizes[name] = newest(run).stat().st_size / len(values)
     assert sizes["random"] <= 10
     assert sizes["smooth"] <= 4
+
+
+@pytest.mark.parametrize("kind", ["metrics", "events", "objects"])
+def test_a_disk_that_refuses_a_shard_costs_no_row_once_it_takes_it(folder, journal, kind):
+    sealer = WriterSealer(folder, WRITER)
+    journal.event("init", {})
+    journal.mixed(0, ("a",), [1.0], [("t", "text", "x", None)])
+    folder.path.joinpath(kind).write_bytes(b"")  # a file where the folder should be is refused like a full disk
+    with pytest.raises(OSError, match=kind):
+        sealer.seal()
+    journal.mixed(1, ("a",), [2.0], [("t", "text", "y", None)])
+    folder.path.joinpath(kind).unlink()
+    sealer.seal()
+    sealer.drop_journal()
+    assert [row["value"] for row in read_kind(folder, "metrics")] == [1.0, 2.0]
+    assert [row["payload"] for row in read_kind(folder, "objects")] == ["x", "y"]
+    assert [row["type"] for row in read_kind(folder, "events")] == ["init"]
+
+
+def test_a_mark_that_cannot_be_written_costs_no_row(folder, journal):
+    sealer = WriterSealer(folder, WRITER)
+    journal.metrics(0, ("a",), [1.0])
+    obstacle = folder.journal / f".{folder.sealed_mark(WRITER).name}.tmp"
+    obstacle.mkdir()
+    with pytest.raises(OSError, match="sealed"):
+        sealer.seal()
+    obstacle.rmdir()
+    journal.metrics(1, ("a",), [2.0])
+    sealer.seal()
+    sealer.drop_journal()
+    assert sorted(row["value"] for row in read_kind(folder, "metrics")) == [1.0, 2.0]

@@ -156,11 +156,14 @@ class LoggingRun:
             step: whole number, in any order and as often as you like; the largest so far plus 1 where None.
         """
         try:
+            if not isinstance(metrics, dict):
+                self._log_any(metrics, step)
+                return
             keys = tuple(metrics)
             values = [*metrics.values()]
             types = set(map(type, values))
             if types != _FLOATS and not _is_plain(types, values) or set(map(type, keys)) != {str} or "" in metrics:
-                self._log_sorted(metrics, step)
+                self._log_any(metrics, step)
                 return
             if step is not None and (type(step) is not int or not -MAX_STEP <= step <= MAX_STEP):
                 step = self._checked_step(step)
@@ -176,16 +179,17 @@ class LoggingRun:
                 journal.metrics(step, keys, values)
                 if journal.fault is not None:
                     self._tell_fault(journal)
-        except UnicodeEncodeError:
-            self._log_sorted(metrics, step)
         except Exception as error:  # noqa: BLE001 - the guard of `log()`: nothing may end a training run
-            self._failed("log", error)
+            self._recover(metrics, step, error)
 
-    def _log_sorted(self, metrics: Any, step: Any) -> None:
+    def _recover(self, metrics: Any, step: Any, error: Exception) -> None:
+        """Tries the slow path for keys that cannot be encoded; tells anything else."""
         try:
+            if not isinstance(error, UnicodeEncodeError):
+                raise error
             self._log_any(metrics, step)
-        except Exception as error:  # noqa: BLE001 - as in log()
-            self._failed("log", error)
+        except Exception as failure:  # noqa: BLE001 - as in log()
+            self._failed("log", failure)
 
     def _log_any(self, metrics: Any, step: Any) -> None:
         """The slow path: values of foreign types, or a call that is not a dict of numbers."""

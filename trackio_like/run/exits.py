@@ -75,11 +75,17 @@ class ExitHooks:
                 run.finish(state, error=None if error is None else repr(error))
 
     def _terminate(self, number: int, frame: FrameType | None) -> None:
-        self._finish("terminated", None)
         previous = self._previous_sigterm
         if callable(previous):
-            previous(number, frame)
-        elif previous != signal.SIG_IGN:
+            # The user's handler decides: it may finish the run itself, end the process, or let training go on.
+            try:
+                previous(number, frame)
+            except BaseException:
+                self._finish("terminated", None)
+                raise
+            return
+        self._finish("terminated", None)
+        if previous != signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 

@@ -87,10 +87,15 @@ class WriterSealer:
             chunks = self._read_batch()
             if not chunks:
                 break
-            shards += self._write(chunks)
+            try:
+                shards += self._write(chunks)
+                self._advance(chunks)
+            except BaseException:
+                # What was read is not sealed: the next pass must read it again.
+                self._tail, self._segment = None, self._mark.segment
+                raise
             num_calls += sum(chunk.num_records for chunk in chunks)
             num_damaged += sum(chunk.num_damaged for chunk in chunks)
-            self._advance(chunks)
         self._drop_closed_segments()
         return SealReport(
             num_calls=num_calls, num_damaged=num_damaged, shards=tuple(shards), is_finished=self.is_finished
@@ -184,13 +189,14 @@ class WriterSealer:
         assert self._tail is not None
         self._num_damaged += sum(chunk.num_damaged for chunk in chunks)
         last_seq = max(chunk.last_seq for chunk in chunks)
-        self._mark = SealedMark(
+        mark = SealedMark(
             segment=self._segment,
             offset=self._tail.offset,
             seq=max(self._mark.seq, last_seq),
             is_finished=self._mark.is_finished or any(e.type == "finish" for chunk in chunks for e in chunk.events),
         )
-        self._mark.save(self._mark_path)
+        mark.save(self._mark_path)
+        self._mark = mark
 
     def _drop_closed_segments(self) -> None:
         """Deletes segments that a later one follows: they grow no more, and the mark is behind them."""

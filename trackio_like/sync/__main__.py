@@ -7,11 +7,27 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
+from importlib.abc import MetaPathFinder
 from pathlib import Path
+from types import ModuleType
 
 from trackio_like._settings import Settings
 from trackio_like.sync.daemon import serve
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Hides pandas, which pyarrow loads at its first array where it is installed: half a second and 60 MB for nothing."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        """Says that there is no pandas.
+
+        Raises:
+            ImportError: pandas is asked for.
+        """
+        if fullname == "pandas":
+            raise ImportError("The daemon does without pandas.", name=fullname)
 
 
 def main(root: str) -> int:
@@ -24,6 +40,7 @@ def main(root: str) -> int:
         The exit status.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    sys.meta_path.insert(0, _WithoutPandas())
     if hasattr(os, "nice"):
         os.nice(5)  # training goes first on a busy machine
     stop = threading.Event()
