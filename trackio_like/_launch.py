@@ -23,9 +23,9 @@ from trackio_like.format.records import Header
 from trackio_like.journal.reader import list_segments, read_header
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.run.config import masked
-from trackio_like.run.core import RunIdentity
 from trackio_like.run.guard import warn_user
 from trackio_like.run.host import host_identity, is_alive, process_started
+from trackio_like.run.identity import RunIdentity
 from trackio_like.run.names import generated_name
 from trackio_like.run.secrets import mask_argv
 
@@ -86,8 +86,8 @@ class Launch:
             if not self.folder.path.exists():
                 return
             warn_user(
-                f"A run with id {run_id!r} is in project {self.project!r} already. It is untouched: this run gets a new "
-                'id. Pass resume="allow" to go on with the old one.'
+                f"A run with id {run_id!r} is in project {self.project!r} already. It is untouched: this run gets a "
+                'new id. Pass resume="allow" to go on with the old one.'
             )
         self.folder = replace(self.folder, run_id=new_run_id())
 

@@ -81,7 +81,10 @@ def _seal_now(root: Path) -> None:
     try:
         importlib.import_module("trackio_like.sync.once").seal_root(root)
     except (OSError, ValueError) as error:
-        warn_user(f"{root} could not be sealed ({error}). Nothing is lost: every row is in its journal, where readers find it.")
+        warn_user(
+            f"{root} could not be sealed ({error}). Nothing is lost: every row is in its journal, "
+            "where readers find it."
+        )
 
 
 __all__ = ["Process"]

@@ -186,7 +186,7 @@ def finish(state: str = "finished", *, error: str | None = None) -> None:
 def current_config() -> Config:
     """The current run's config; without a run, one that records nothing."""
     run = _process.current
-    return Config({}, lambda values: _warn_no_run("config")) if run is None else run.config
+    return Config({}, lambda _: _warn_no_run("config")) if run is None else run.config
 
 
 def _warn_no_run(what: str) -> None:

@@ -33,7 +33,7 @@ def test_a_root_that_cannot_be_made_is_replaced_and_the_place_is_told(run_script
 
 
 def test_a_disk_that_fills_and_heals_costs_no_row(run_script):
-    code, output, errors = run_script(
+    code, _, errors = run_script(
         """
         import resource, signal, threading
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -62,8 +62,8 @@ def test_a_root_that_is_deleted_under_a_run_is_made_again(tmp_path, root, monkey
     shutil.rmtree(root)
     with pytest.warns(trackio.TrackioLikeWarning, match="was deleted while it was written"):
         until(lambda: list(root.rglob("*.journal")))
-        run.log({"a": 2})
-        run.finish()
+    run.log({"a": 2})
+    run.finish()
     assert only_run().history()["value"].to_pylist()[-1] == 2
 
 

@@ -183,7 +183,10 @@ def test_the_daemon_ends_when_nobody_logs(run_script, daemon, root):
 
 
 def test_one_daemon_serves_a_root(script, daemon, root):
-    processes = [script("import sys\ntrackio.init(project='p')\nprint(1, flush=True)\nsys.stdin.read()", stdin=-1) for _ in range(4)]
+    processes = [
+        script("import sys\ntrackio.init(project='p')\nprint(1, flush=True)\nsys.stdin.read()", stdin=-1)
+        for _ in range(4)
+    ]
     for process in processes:
         process.stdout.readline()
     until(lambda: daemon_lock(root).is_held())

@@ -171,7 +171,10 @@ def test_a_second_launch_is_a_second_run(script):
 
 
 def test_joining_by_id_while_the_run_is_alive_adds_a_writer_and_no_attempt(script):
-    first = script("import sys\ntrackio.init(project='p', id='x')\ntrackio.log({'a': 0})\nprint(1, flush=True)\nsys.stdin.read()", stdin=-1)
+    first = script(
+        "import sys\ntrackio.init(project='p', id='x')\ntrackio.log({'a': 0})\nprint(1, flush=True)\nsys.stdin.read()",
+        stdin=-1,
+    )
     first.stdout.readline()
     run = trackio.init(project="p", id="x", resume="allow")
     trackio.log({"a": 1})

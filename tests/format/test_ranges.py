@@ -21,7 +21,10 @@ def test_a_larger_range_covers_the_smaller_ones_in_it():
 
 
 def test_a_range_that_overlaps_in_part_gives_only_what_lies_behind():
-    assert plan_reads([shard(5, 15), shard(1, 10)]) == [Read(shard=shard(1, 10), after=0), Read(shard=shard(5, 15), after=10)]
+    assert plan_reads([shard(5, 15), shard(1, 10)]) == [
+        Read(shard=shard(1, 10), after=0),
+        Read(shard=shard(5, 15), after=10),
+    ]
 
 
 def test_writers_do_not_cover_each_other():

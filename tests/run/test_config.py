@@ -139,7 +139,9 @@ def test_a_secret_looking_name_is_known(name):
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["num_tokens", "eos_token", "token_dim", "keyboard", "key_dim", "tokens", "primary_key"])
+@pytest.mark.parametrize(
+    "name", ["num_tokens", "eos_token", "token_dim", "keyboard", "key_dim", "tokens", "primary_key"]
+)
 def test_a_harmless_name_is_left_alone(name):
     assert not is_secret_name(name)
 

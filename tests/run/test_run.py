@@ -65,7 +65,17 @@ def test_two_equal_calls_are_two_rows():
 
 
 def test_keys_that_look_like_columns_or_differ_by_case_are_keys_of_their_own():
-    keys = {"step": 7, "time": 1.0, "run": 2, "_x": 4, "my value": 1, "my Value": 2, "val/AR@100": 3, "损失": 5, "a.b": 6}
+    keys = {
+        "step": 7,
+        "time": 1.0,
+        "run": 2,
+        "_x": 4,
+        "my value": 1,
+        "my Value": 2,
+        "val/AR@100": 3,
+        "损失": 5,
+        "a.b": 6,
+    }
     run = trackio.init(project="p")
     trackio.log(keys)
     trackio.finish()
@@ -240,7 +250,11 @@ def test_resume_must_goes_on_with_the_newest_run_of_the_name():
     trackio.log({"a": 3})
     trackio.finish()
     run = trackio.Api().run("p", "n")
-    assert [(r["attempt"], r["step"], r["value"]) for r in run.history().to_pylist()] == [(1, 0, 1), (1, 7, 2), (2, 8, 3)]
+    assert [(r["attempt"], r["step"], r["value"]) for r in run.history().to_pylist()] == [
+        (1, 0, 1),
+        (1, 7, 2),
+        (2, 8, 3),
+    ]
     assert {k: v for k, v in run.config.items() if k != "_Command"} == {"lr": 3, "keep": 2}
     assert [attempt.number for attempt in run.attempts] == [1, 2]
     assert run.num_rows == 3

@@ -18,7 +18,7 @@ class Colour(enum.Enum):
     RED = 3
 
 
-class Name(str, enum.Enum):
+class Name(enum.StrEnum):
     ACC = "acc"
 
 
@@ -105,7 +105,11 @@ def test_strings_are_texts_and_never_numbers():
 
 def test_lists_of_plain_values_are_kept_whole():
     found = sort_values({"l": [1, 2.5, "x"], "s": {3}, "t": (np.int64(1),)})
-    assert [(o[0], o[1], o[2]) for o in found.objects] == [("l", "json", [1, 2.5, "x"]), ("s", "json", [3]), ("t", "json", [1])]
+    assert [(o[0], o[1], o[2]) for o in found.objects] == [
+        ("l", "json", [1, 2.5, "x"]),
+        ("s", "json", [3]),
+        ("t", "json", [1]),
+    ]
 
 
 @pytest.mark.parametrize("value", [np.zeros(3), torch.zeros(2, 2), object(), 1j, b"raw", [object()], np.array(1j)])

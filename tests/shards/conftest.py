@@ -57,7 +57,8 @@ def read_metrics(folder):
             for block in chunk.scalars:
                 for seq, step, values in zip(block.seqs, block.steps, block.values, strict=True):
                     from_journal += [
-                        (name.writer, seq, step, key, bits(value)) for key, value in zip(block.keys, values, strict=True)
+                        (name.writer, seq, step, key, bits(value))
+                        for key, value in zip(block.keys, values, strict=True)
                     ]
     path = folder.shards("metrics")
     names = shard_names(path)

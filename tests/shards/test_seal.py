@@ -201,7 +201,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 
 def test_a_shard_of_a_newer_version_says_to_update():
-    with pytest.raises(ValueError, match="schema version 99.*update"):
+    with pytest.raises(ValueError, match=r"schema version 99.*update"):
         parse_footer({b"trackio_like": b'{"schema_version": 99}'})
 
 

@@ -169,8 +169,7 @@ def project_folder_for(root: Path, project: str) -> str:
         return plain
     if plain in os.listdir(root):
         return plain
-    escaped = re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else f"%{ord(m[0]):02X}", plain)
-    return escaped
+    return re.sub(r"%[0-9A-F]{2}|[A-Z]", lambda m: m[0] if m[0][0] == "%" else f"%{ord(m[0]):02X}", plain)
 
 
 __all__ = [

@@ -71,7 +71,9 @@ SUMMARY_COLUMNS: Final = (
 """The columns of the footer's per-key summary; min and max are null where no value is finite."""
 
 
-def footer(kind: Kind, *, attempt: int, rank: int, num_rows: int, summary: Mapping[str, list[Any]]) -> dict[bytes, bytes]:
+def footer(
+    kind: Kind, *, attempt: int, rank: int, num_rows: int, summary: Mapping[str, list[Any]]
+) -> dict[bytes, bytes]:
     """The key-value metadata of a shard's footer.
 
     Args:

@@ -262,7 +262,14 @@ class JournalWriter:
         self.folder.mkdir(parents=True, exist_ok=True)
         header = replace(self.header, first_seq=self.header.first_seq if self._backlog else max(self.seq, 1))
         name = JournalName(writer=header.writer, segment=header.segment)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        flags = (
+            os.O_WRONLY
+            | os.O_CREAT
+            | os.O_EXCL
+            | os.O_APPEND
+            | getattr(os, "O_CLOEXEC", 0)
+            | getattr(os, "O_BINARY", 0)
+        )
         fd = os.open(self.folder / str(name), flags, 0o666)
         start = MAGIC + frame(self._encode([Code.HEADER, header_document(header)]))
         # A waiting call may use key sets that only an earlier segment names.

@@ -58,15 +58,12 @@ def _plain_or_raise(value: Any, depth: int) -> Any:
         return value
     if isinstance(value, enum.Enum):
         return _plain(value.value, depth)
-    if isinstance(value, str):
-        return _cut(value.encode("utf-8", "replace").decode())
-    if isinstance(value, (datetime.date, datetime.time)):
-        return value.isoformat()
-    if isinstance(value, os.PathLike):
-        return str(value)
+    text = _as_text(value)
+    if text is not None:
+        return text
     if depth > MAX_DEPTH:
         return _safe_text(value)
-    if isinstance(value, type) or callable(value) and hasattr(value, "__qualname__"):
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return f"{value.__module__}.{value.__qualname__}"
     mapping = _as_mapping(value)
     if mapping is not None:
@@ -82,6 +79,14 @@ def _plain_or_raise(value: Any, depth: int) -> Any:
         return _plain(value.tolist(), depth + 1)
     attributes = {k: v for k, v in vars(value).items() if not k.startswith("_")} if hasattr(value, "__dict__") else {}
     return {key: _plain(item, depth + 1) for key, item in attributes.items()} if attributes else _safe_text(value)
+
+
+def _as_text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return _cut(value.encode("utf-8", "replace").decode())
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    return str(value) if isinstance(value, os.PathLike) else None
 
 
 def _as_mapping(value: Any) -> list[tuple[Any, Any]] | None:
@@ -107,7 +112,7 @@ def _as_mapping(value: Any) -> list[tuple[Any, Any]] | None:
 def _omega_items(value: Any) -> list[tuple[Any, Any]]:
     """An OmegaConf mapping's items: resolved where that works, else the raw `${...}` or `???`."""
     items: list[tuple[Any, Any]] = []
-    for key in value.keys():
+    for key in value:
         try:
             items.append((key, value[key]))
         except Exception:  # noqa: BLE001 - interpolation may raise anything, missing values and cycles included
@@ -163,7 +168,9 @@ class Config(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
-            raise AttributeError(f"The config has no {name!r}; it has {', '.join(sorted(self)) or 'nothing'}.") from None
+            raise AttributeError(
+                f"The config has no {name!r}; it has {', '.join(sorted(self)) or 'nothing'}."
+            ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets one value by attribute and records it."""

@@ -5,49 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from trackio_like.errors import TrackioLikeError
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.run.config import Config, masked, plain_config
 from trackio_like.run.guard import Guard
+from trackio_like.run.identity import Owner, RunIdentity, end_state
 from trackio_like.run.values import INT_MAX, INT_MIN, MAX_STEP, PLAIN, Scalar, as_step, sort_values
 
 logger = logging.getLogger(__name__)
 _FLOATS = frozenset({float})
 ALERT_LEVELS = ("info", "warn", "error")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunIdentity:
-    """What a run is called and where it stands."""
-
-    project: str
-    run_id: str
-    name: str
-    group: str | None
-    tags: tuple[str, ...]
-    attempt: int
-    """Counts resumes, from 1."""
-    next_step: int
-    """Step of the next call that names none."""
-    logs_metrics: bool
-    """Whether `log()` stores: False on the ranks that only send system metrics."""
-
-
-class Owner(Protocol):
-    """The process that a run is logged from: keeper, exit hooks and daemon, in one place."""
-
-    def opened(self, run: LoggingRun) -> None:
-        """A journal was opened for the run."""
-
-    def finished(self, run: LoggingRun) -> None:
-        """The run's journal was closed."""
-
-    def check_daemon(self, run: LoggingRun) -> None:
-        """Starts a daemon for the run's root where none runs."""
 
 
 class LoggingRun:
@@ -162,7 +132,7 @@ class LoggingRun:
             keys = tuple(metrics)
             values = [*metrics.values()]
             types = set(map(type, values))
-            if types != _FLOATS and not _is_plain(types, values) or set(map(type, keys)) != {str} or "" in metrics:
+            if (types != _FLOATS and not _is_plain(types, values)) or set(map(type, keys)) != {str} or "" in metrics:
                 self._log_any(metrics, step)
                 return
             if step is not None and (type(step) is not int or not -MAX_STEP <= step <= MAX_STEP):
@@ -255,8 +225,7 @@ class LoggingRun:
         return [
             (
                 f"text {key}",
-                f"{key!r} was a number before and is the text {payload[:40]!r} now: the text was kept beside the numbers, "
-                "as a text of its own.",
+                f"{key!r} was a number before and is the text {payload[:40]!r} now: both are kept.",
             )
             for key, type_, payload, _ in objects
             if type_ == "text" and journal.names_key(key)
@@ -290,7 +259,9 @@ class LoggingRun:
             name: a key, or the beginning of keys followed by `*`, such as `val/*`.
             step_metric: the key that gives x; a row without it takes the last earlier value.
         """
-        self._event("define_metric", {"name": str(name), "step_metric": None if step_metric is None else str(step_metric)})
+        self._event(
+            "define_metric", {"name": str(name), "step_metric": None if step_metric is None else str(step_metric)}
+        )
 
     def alert(self, title: str, text: str | None = None, *, level: str = "warn") -> None:
         """Records something that a person should see.
@@ -410,15 +381,15 @@ class LoggingRun:
         if fault.num_dropped:
             self._guard.problem(
                 "dropped",
-                f"{journal.folder} still refuses writes and memory for waiting rows is full: new rows are dropped until "
-                "it heals. Free some space.",
+                f"{journal.folder} still refuses writes and memory for waiting rows is full: new rows are dropped "
+                "until it heals. Free some space.",
             )
         if not self._told_fault:
             self._told_fault = True
             self._guard.problem(
                 f"disk {fault.error.errno}",
-                f"{journal.folder} refuses writes ({fault.error.strerror}). Training goes on: rows wait in memory and are "
-                "stored when it heals, but would be lost with the process. Free some space or fix its permissions.",
+                f"{journal.folder} refuses writes ({fault.error.strerror}). Training goes on: rows wait in memory and "
+                "are stored when it heals, but would be lost with the process. Free some space or fix its permissions.",
             )
 
     def _failed(self, what: str, error: Exception) -> None:
@@ -445,11 +416,4 @@ def _is_plain(types: set[type], values: list[Any]) -> bool:
     return int not in types or all(INT_MIN <= value <= INT_MAX for value in values if type(value) is int)
 
 
-def end_state(error: BaseException | None) -> str:
-    """The state of a run that ended with this exception, or with none."""
-    if error is None or (isinstance(error, SystemExit) and not error.code):
-        return "finished"
-    return "cancelled" if isinstance(error, KeyboardInterrupt) else "failed"
-
-
-__all__ = ["ALERT_LEVELS", "LoggingRun", "Owner", "RunIdentity", "end_state"]
+__all__ = ["ALERT_LEVELS", "LoggingRun"]

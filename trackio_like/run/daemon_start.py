@@ -104,7 +104,7 @@ def close_threads() -> None:
 
 def forget_after_fork() -> None:
     """In a forked child: the parent's threads and processes are not ours."""
-    global _lock
+    global _lock  # noqa: PLW0603 - the parent may have held the old one
     _lock = threading.Lock()
     _started.clear()
     _threads.clear()

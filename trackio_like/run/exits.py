@@ -10,7 +10,8 @@ import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 
-from trackio_like.run.core import LoggingRun, end_state
+from trackio_like.run.core import LoggingRun
+from trackio_like.run.identity import end_state
 
 
 class ExitHooks:
@@ -53,9 +54,7 @@ class ExitHooks:
             # Workers of multiprocessing skip atexit; a finalizer of theirs runs while the worker's exception passes.
             util.Finalize(None, self._finish_worker, exitpriority=100)
 
-    def _note_error(
-        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
-    ) -> None:
+    def _note_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         self._error = error
         self._previous_hook(kind, error, trace)
 

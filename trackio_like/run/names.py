@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 
-_ADJECTIVES = (
+# fmt: off
+_ADJECTIVES = (  # noqa: SIM905 - words read better as text than as a list of strings
     "amber brave brisk calm clear cosmic crisp dapper eager early fair fleet gentle glad golden grand happy honest "
     "humble jolly keen kind late lively lucid lucky lunar mellow merry mild neat nimble noble odd patient plain polar "
     "proud quick quiet rapid rare rosy round royal rustic sharp shiny silent silver smooth snowy solar solid spry "
     "steady stellar sunny swift tidy vivid warm wise"
 ).split()
-_NOUNS = (
+_NOUNS = (  # noqa: SIM905 - as above
     "acorn badger beacon birch bison brook canyon cedar cliff clover comet coral crane creek delta dune eagle ember "
     "falcon fern finch fjord flint fox gale glacier grove gull harbor hawk heron hill island ivy jay kestrel lagoon "
     "lake lark lichen lynx maple marsh meadow mesa moon moss oak orchid otter owl pebble pine puffin quartz raven reef "
     "ridge river robin sparrow spruce summit willow wren"
 ).split()
+# fmt: on
 
 
 def generated_name(project: str, ordinal: int | str) -> str:

@@ -9,19 +9,21 @@ from typing import Any, Final
 REDACTED: Final = "REDACTED"
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_ALWAYS: Final = frozenset(
-    {"password", "passwd", "pwd", "passphrase", "secret", "secrets", "credential", "credentials", "authorization",
-     "apikey", "accesskey", "privatekey", "bearer", "cookie"}
-)  # fmt: skip
-_TOKEN_OWNERS: Final = frozenset(
-    {"hf", "hub", "huggingface", "api", "access", "auth", "oauth", "refresh", "bearer", "github", "gh", "gitlab", "wandb", "slack",
-     "bot", "write", "read", "session", "id", "login", "user", "private", "client", "openai", "anthropic", "my", "discord"}
-)  # fmt: skip
-_KEY_OWNERS: Final = frozenset(
-    {"api", "access", "secret", "private", "auth", "encryption", "ssh", "signing", "wandb", "openai", "anthropic",
-     "account", "storage", "service", "license"}
-)  # fmt: skip
-# Services whose section in a config holds their key, as in {"wandb": {"key": ...}}.
+# fmt: off
+_ALWAYS: Final = frozenset({
+    "accesskey", "apikey", "authorization", "bearer", "cookie", "credential", "credentials", "passphrase", "passwd",
+    "password", "privatekey", "pwd", "secret", "secrets",
+})
+_TOKEN_OWNERS: Final = frozenset({
+    "access", "anthropic", "api", "auth", "bearer", "bot", "client", "discord", "gh", "github", "gitlab", "hf", "hub",
+    "huggingface", "id", "login", "my", "oauth", "openai", "private", "read", "refresh", "session", "slack", "user",
+    "wandb", "write",
+})
+_KEY_OWNERS: Final = frozenset({
+    "access", "account", "anthropic", "api", "auth", "encryption", "license", "openai", "private", "secret", "service",
+    "signing", "ssh", "storage", "wandb",
+})
+# fmt: on
 _SHAPES = re.compile(
     r"hf_[A-Za-z0-9]{20,}|api_org_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}"
     r"|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}"
@@ -71,7 +73,11 @@ def mask_value(name: str, value: Any, *, within: Sequence[str] = ()) -> Any:
     """
     if isinstance(value, dict):
         return {key: mask_value(key, item, within=(*within, name)) for key, item in value.items()}
-    if is_secret_name(name, within=within) and isinstance(value, (str, int, float, list)) and not isinstance(value, bool):
+    if (
+        is_secret_name(name, within=within)
+        and isinstance(value, (str, int, float, list))
+        and not isinstance(value, bool)
+    ):
         return REDACTED
     if isinstance(value, list):
         return [mask_value(name, item, within=within) for item in value]

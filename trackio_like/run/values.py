@@ -50,13 +50,11 @@ def sort_values(metrics: Mapping[Any, Any]) -> Sorted:
         try:
             _sort_one(raw_key, value, found)
         except Exception as error:  # noqa: BLE001 - a value of a foreign type may raise anything; it costs its key only
-            found.problems.append(
-                (
-                    f"value {raw_key}",
-                    f"The value of {raw_key!r} could not be read ({type(error).__name__}: {error}). "
-                    "The other keys of this call were logged; log a number instead.",
-                )
+            message = (
+                f"The value of {raw_key!r} could not be read ({type(error).__name__}: {error}). "
+                "The other keys of this call were logged; log a number instead."
             )
+            found.problems.append((f"value {raw_key}", message))
     return found
 
 
@@ -123,22 +121,19 @@ def _sort_list(key: str, items: list[Any], found: Sorted) -> None:
     if any(item is None for item in plain):
         _drop(key, items, found)
         return
-    if all(isinstance(item, str) or INT_MIN <= item <= INT_MAX or item != item for item in plain if item is not None):
-        found.objects.append((key, "json", plain, None))
-    else:
-        found.objects.append((key, "json", [item if isinstance(item, str) else float(item or 0) for item in plain], None))
+    # msgpack holds no wider integers; their digits are kept.
+    payload = [str(item) if isinstance(item, int) and not INT_MIN <= item <= INT_MAX else item for item in plain]
+    found.objects.append((key, "json", payload, None))
 
 
 def _drop(key: str, value: Any, found: Sorted) -> None:
     shape = getattr(value, "shape", None)
     what = f"{type(value).__name__} of shape {tuple(shape)}" if shape is not None else type(value).__name__
-    found.problems.append(
-        (
-            f"type {key}",
-            f"{key!r} is a {what}, which is not a number or text: it was not stored. "
-            "The other keys of this call were logged. Log a number, such as its mean.",
-        )
+    message = (
+        f"{key!r} is a {what}, which is not a number or text: it was not stored. "
+        "The other keys of this call were logged. Log a number, such as its mean."
     )
+    found.problems.append((f"type {key}", message))
 
 
 def as_number(value: Any) -> Scalar | None:
@@ -162,8 +157,8 @@ def as_number(value: Any) -> Scalar | None:
             return None
         value = item()
         if type(value) in PLAIN:
-            plain = value
-            return plain
+            number: Scalar = value
+            return number
     if isinstance(value, complex):
         return None
     if hasattr(value, "__index__"):
@@ -197,4 +192,15 @@ def as_step(step: Any) -> int | None:
     return whole if -MAX_STEP <= whole <= MAX_STEP else None
 
 
-__all__ = ["INT_MAX", "INT_MIN", "MAX_STEP", "PLAIN", "Scalar", "Sorted", "as_number", "as_step", "key_text", "sort_values"]
+__all__ = [
+    "INT_MAX",
+    "INT_MIN",
+    "MAX_STEP",
+    "PLAIN",
+    "Scalar",
+    "Sorted",
+    "as_number",
+    "as_step",
+    "key_text",
+    "sort_values",
+]

@@ -183,17 +183,21 @@ def summarise_table(table: pa.Table) -> dict[str, list[Any]]:
         "is_odd", pc.cast(pc.invert(finite), pa.int64())
     )
     ends = ["value", "step", "seq", "time"]
-    grouped = rows.group_by("key", use_threads=False).aggregate(
-        [
-            ("value", "count"),
-            ("is_odd", "sum"),
-            ("finite", "min"),
-            ("finite", "max"),
-            *((column, "last") for column in ends),
-            ("step", "first"),
-            ("time", "first"),
-        ]
-    ).sort_by("key")
+    grouped = (
+        rows.group_by("key", use_threads=False)
+        .aggregate(
+            [
+                ("value", "count"),
+                ("is_odd", "sum"),
+                ("finite", "min"),
+                ("finite", "max"),
+                *((column, "last") for column in ends),
+                ("step", "first"),
+                ("time", "first"),
+            ]
+        )
+        .sort_by("key")
+    )
     times = {f"time_{end}": pc.cast(grouped[f"time_{end}"], pa.int64()).to_pylist() for end in ("first", "last")}
     return {
         "key": grouped["key"].to_pylist(),

@@ -136,9 +136,7 @@ class WriterSealer:
             if chunk is not None:
                 return chunk
             is_marked = following.segment == self._mark.segment
-            self._tail = JournalTail(
-                self.folder.journal / str(following), offset=self._mark.offset if is_marked else 0
-            )
+            self._tail = JournalTail(self.folder.journal / str(following), offset=self._mark.offset if is_marked else 0)
             self._segment = following.segment
 
     def _read_tail(self) -> Chunk | None:
@@ -170,9 +168,7 @@ class WriterSealer:
             blocks = records.scalars[kind]
             if blocks:
                 table, summary = scalar_table(header, kind, blocks)
-                info = ShardInfo(
-                    attempt=header.attempt, rank=header.rank, num_rows=table.num_rows, summary=summary
-                )
+                info = ShardInfo(attempt=header.attempt, rank=header.rank, num_rows=table.num_rows, summary=summary)
                 write_shard(self.folder.shards(kind), name, kind, table, info=info, compression_level=_SEAL_LEVEL)
                 written.append((kind, name))
         others: list[tuple[Kind, int]] = [("objects", len(records.objects)), ("events", len(records.events))]
@@ -227,7 +223,7 @@ class _Batch:
             self.objects += chunk.objects
             self.events += chunk.events
             firsts += [block.seqs[0] for block in chunk.scalars]
-            firsts += [record.seq for record in (*chunk.objects[:1], *chunk.events[:1])]
+            firsts += [item.seq for item in chunk.objects[:1]] + [event.seq for event in chunk.events[:1]]
         self.first = min(firsts, default=0)
         self.last = max((chunk.last_seq for chunk in chunks), default=0)
 

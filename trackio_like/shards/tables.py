@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +21,18 @@ FloatArray = npt.NDArray[np.float64]
 EXACT_LIMIT: Final = 2.0**53
 """From here on a double cannot hold every integer."""
 Summary = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _KeyPoints:
+    """[N] the points of one key, by (step, seq)."""
+
+    seq_N: IntArray
+    step_N: IntArray
+    time_N: IntArray
+    value_N: FloatArray
+    exact: dict[int, int]
+    """Row -> exact integer, where a double is short."""
 
 
 class _Block:
@@ -52,44 +65,48 @@ def scalar_table(header: Header, kind: str, blocks: Sequence[ScalarBlock]) -> tu
     Returns:
         The table in the kind's schema, its string columns dictionary-coded, and the summary of each key.
     """
-    arrays = [_Block(block) for block in blocks]
     places: dict[str, list[tuple[_Block, int]]] = {}
-    for block, columns in zip(blocks, arrays, strict=True):
+    for block in blocks:
+        columns = _Block(block)
         for index, key in enumerate(block.keys):
             places.setdefault(key, []).append((columns, index))
     keys = sorted(places)
+    parts = [_key_points(places[key]) for key in keys]
     summary: Summary = {column: [] for column in SUMMARY_COLUMNS}
-    parts = [_key_columns(places[key]) for key in keys]
     for key, part in zip(keys, parts, strict=True):
         _summarise(summary, key, part)
-    counts = [len(part[0]) for part in parts]
-    seq_R, step_R, time_R, value_R = (np.concatenate([part[i] for part in parts]) for i in range(4))
-    key_R = pa.DictionaryArray.from_arrays(
-        pa.array(np.repeat(np.arange(len(keys), dtype=np.int32), counts)), pa.array(keys, pa.string())
+    code_R = np.repeat(np.arange(len(keys), dtype=np.int32), [len(part.seq_N) for part in parts])
+    seq_R = np.concatenate([part.seq_N for part in parts])
+    is_system = kind == "system"
+    table = pa.table(
+        {
+            **_identity(header, seq_R),
+            "step": pa.nulls(len(seq_R), pa.int64()) if is_system else _joined(part.step_N for part in parts),
+            "time": pa.array(np.concatenate([part.time_N for part in parts]), pa.timestamp("us", tz="UTC")),
+            "key": pa.DictionaryArray.from_arrays(pa.array(code_R), pa.array(keys, pa.string())),
+            "value": _joined(part.value_N for part in parts),
+            "value_int": _exact_integers(parts, len(seq_R)),
+        }
     )
-    big_R = np.zeros(len(seq_R), dtype=np.int64)
-    is_exact_R = np.ones(len(seq_R), dtype=bool)
+    return table, summary
+
+
+def _joined(arrays: Iterable[npt.NDArray[Any]]) -> pa.Array:
+    return pa.array(np.concatenate(list(arrays)))
+
+
+def _exact_integers(parts: Sequence[_KeyPoints], num_rows: int) -> pa.Array:
+    exact_R = np.zeros(num_rows, dtype=np.int64)
+    is_null_R = np.ones(num_rows, dtype=bool)
     start = 0
-    for part, count in zip(parts, counts, strict=True):
-        for row, exact in part[4]:
-            big_R[start + row], is_exact_R[start + row] = exact, False
-        start += count
-    steps = pa.nulls(len(seq_R), pa.int64()) if kind == "system" else pa.array(step_R)
-    columns = {
-        **_identity(header, seq_R),
-        "step": steps,
-        "time": pa.array(time_R).cast(pa.timestamp("us")).cast(pa.timestamp("us", tz="UTC")),
-        "key": key_R,
-        "value": pa.array(value_R),
-        "value_int": pa.array(big_R, mask=is_exact_R),
-    }
-    return pa.table(columns), summary
+    for part in parts:
+        for row, exact in part.exact.items():
+            exact_R[start + row], is_null_R[start + row] = exact, False
+        start += len(part.seq_N)
+    return pa.array(exact_R, mask=is_null_R)
 
 
-def _key_columns(
-    places: list[tuple[_Block, int]],
-) -> tuple[IntArray, IntArray, IntArray, FloatArray, list[tuple[int, int]]]:
-    """[N] seq, step, time and value of one key by (step, seq), and (row, exact integer) where a double is short."""
+def _key_points(places: list[tuple[_Block, int]]) -> _KeyPoints:
     seq_N = np.concatenate([block.seq_C for block, _ in places])
     step_N = np.concatenate([block.step_C for block, _ in places])
     time_N = np.concatenate([block.time_C for block, _ in places])
@@ -99,31 +116,29 @@ def _key_columns(
     for block, column in places:
         exact.update((start + row, value) for row, value in block.big.get(column, ()))
         start += len(block.seq_C)
-    if bool(np.all(step_N[1:] > step_N[:-1])):
-        return seq_N, step_N, time_N, value_N, list(exact.items())
-    order_N = np.lexsort((seq_N, step_N))
-    moved = [(int(np.flatnonzero(order_N == row)[0]), value) for row, value in exact.items()]
-    return seq_N[order_N], step_N[order_N], time_N[order_N], value_N[order_N], moved
+    if not bool(np.all(step_N[1:] > step_N[:-1])):
+        order_N = np.lexsort((seq_N, step_N))
+        place_N = np.argsort(order_N)
+        exact = {int(place_N[row]): value for row, value in exact.items()}
+        seq_N, step_N, time_N, value_N = seq_N[order_N], step_N[order_N], time_N[order_N], value_N[order_N]
+    return _KeyPoints(seq_N=seq_N, step_N=step_N, time_N=time_N, value_N=value_N, exact=exact)
 
 
-def _summarise(
-    summary: Summary, key: str, part: tuple[IntArray, IntArray, IntArray, FloatArray, list[tuple[int, int]]]
-) -> None:
-    seq_N, step_N, time_N, value_N, _ = part
-    first, last = int(np.argmin(seq_N)), int(np.argmax(seq_N))
-    finite_N = value_N[np.isfinite(value_N)]
+def _summarise(summary: Summary, key: str, part: _KeyPoints) -> None:
+    first, last = int(np.argmin(part.seq_N)), int(np.argmax(part.seq_N))
+    finite_N = part.value_N[np.isfinite(part.value_N)]
     row = (
         key,
-        len(value_N),
-        len(value_N) - len(finite_N),
+        len(part.value_N),
+        len(part.value_N) - len(finite_N),
         float(finite_N.min()) if len(finite_N) else None,
         float(finite_N.max()) if len(finite_N) else None,
-        float(value_N[last]),
-        int(step_N[last]),
-        int(seq_N[last]),
-        int(time_N[last]),
-        int(step_N[first]),
-        int(time_N[first]),
+        float(part.value_N[last]),
+        int(part.step_N[last]),
+        int(part.seq_N[last]),
+        int(part.time_N[last]),
+        int(part.step_N[first]),
+        int(part.time_N[first]),
     )
     for column, item in zip(SUMMARY_COLUMNS, row, strict=True):
         summary[column].append(item)

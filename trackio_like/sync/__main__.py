@@ -18,9 +18,14 @@ from trackio_like.sync.daemon import serve
 
 
 class _WithoutPandas(MetaPathFinder):
-    """Hides pandas, which pyarrow loads at its first array where it is installed: half a second and 60 MB for nothing."""
+    """Hides pandas, which pyarrow loads at its first array where it can: half a second and 60 MB for nothing."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002 - the import system's signature
+        target: ModuleType | None = None,  # noqa: ARG002 - as above
+    ) -> None:
         """Says that there is no pandas.
 
         Raises:

@@ -181,9 +181,7 @@ class RootSealer:
             shards = folder.shards(kind)
             try:
                 closed = {name.writer for name in list_shards(shards)} - live
-                if compact_folder(shards, kind, closed_writers=closed, own_writers=closed):
-                    self._covered.add((shards, kind))
-                elif drop_covered(shards)[1]:
+                if compact_folder(shards, kind, closed_writers=closed, own_writers=closed) or drop_covered(shards)[1]:
                     self._covered.add((shards, kind))
             except (OSError, ValueError) as error:
                 logger.warning("Old shards in %s stay as they are: %s", shards, error)
