@@ -74,6 +74,10 @@ class WriterSealer:
                 break
         return self.header
 
+    def has_journal(self) -> bool:
+        """Whether the writer has a journal on disk."""
+        return bool(self._segments())
+
     def seal(self) -> SealReport:
         """Seals what the journal has gained since the last pass, in shards of about `SEAL_BYTES` of journal each.
 

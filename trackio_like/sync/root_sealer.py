@@ -23,6 +23,7 @@ from trackio_like.shards.seal import WriterSealer
 from trackio_like.shards.tables import event_table
 from trackio_like.sync.discover import JournalFinder, run_folders
 from trackio_like.sync.lease import KEEP_ADOPTED_S, Lease
+from trackio_like.sync.retry import Retry
 
 logger = logging.getLogger(__name__)
 KINDS: Final[tuple[Kind, ...]] = tuple(SCHEMAS)
@@ -58,6 +59,7 @@ class RootSealer:
         self._lease = Lease(root, self._host)
         self._finder = JournalFinder(root)
         self._writers: dict[tuple[Path, str], WriterSealer] = {}
+        self._retries: dict[tuple[Path, str], Retry] = {}
         self._covered: set[tuple[Path, Kind]] = set()
         self._upkeep: list[RunFolder] | None = None
 
@@ -73,17 +75,20 @@ class RootSealer:
                 key = (folder.path, segment.writer)
                 if key not in self._writers:
                     self._writers[key] = WriterSealer(folder, segment.writer)
-        num_calls = num_open = num_faults = 0
+        num_calls = num_open = 0
         for key, sealer in list(self._writers.items()):
+            if time.monotonic() < self._retries.get(key, Retry()).due_s:
+                continue
             try:
                 calls, is_open = self._tend(key, sealer)
-            except Exception:  # the executor's last resort: one writer's fault must not cost the others theirs
-                logger.exception("Sealing %s in %s failed; it is tried again", sealer.writer, sealer.folder.path)
-                num_faults += 1
+            except Exception as error:  # noqa: BLE001 - the executor's last resort: the others are sealed all the same
+                self._note_failure(key, sealer, error)
                 continue
+            self._retries.pop(key, None)
             num_calls += calls
             num_open += is_open
-        return PassReport(num_calls=num_calls, num_open=num_open, num_waiting=num_faults + self._do_upkeep())
+        num_failing = sum(not retry.is_hopeless for retry in self._retries.values())
+        return PassReport(num_calls=num_calls, num_open=num_open, num_waiting=num_failing + self._do_upkeep())
 
     def has_open_writers(self) -> bool:
         """Whether a living process of this host has a journal in the root."""
@@ -96,10 +101,23 @@ class RootSealer:
                     return True
         return False
 
+    def _note_failure(self, key: tuple[Path, str], sealer: WriterSealer, error: Exception) -> None:
+        retry = self._retries[key] = self._retries.get(key, Retry()).after_failure(time.monotonic())
+        logger.warning(
+            "Sealing %s in %s failed %d times in a row; its journal keeps every row and it is tried again",
+            sealer.writer,
+            sealer.folder.path,
+            retry.num_failures,
+            exc_info=error if retry.num_failures == 1 else None,
+        )
+
     # -- one writer ----------------------------------------------------------------------------------------------
 
     def _tend(self, key: tuple[Path, str], sealer: WriterSealer) -> tuple[int, bool]:
         """Seals one writer; calls sealed, and whether it is of this host and open."""
+        if not sealer.has_journal():
+            del self._writers[key]  # sealed by another daemon, or deleted by a person
+            return 0, False
         header = sealer.load_header()
         if header is None:
             return 0, self._drop_headless(key, sealer)
@@ -123,9 +141,6 @@ class RootSealer:
         """Seals a writer of another host, once that host is gone."""
         folder = sealer.folder.journal
         times = [_mtime(folder / str(name)) for name in list_segments(folder) if name.writer == sealer.writer]
-        if not times:
-            del self._writers[key]
-            return 0
         if not self._lease.is_gone(header.host, max(times)) or not self._lease.claim(folder, sealer.writer):
             return 0
         was_crashed = sealer.is_adopted
@@ -148,7 +163,7 @@ class RootSealer:
             for name in list_segments(sealer.folder.journal)
             if name.writer == sealer.writer
         ]
-        if not paths or all(self._lease.now_s - _mtime(path) > KEEP_ADOPTED_S for path in paths):
+        if all(self._lease.now_s - _mtime(path) > KEEP_ADOPTED_S for path in paths):
             sealer.drop_journal()
             del self._writers[key]
         return False
