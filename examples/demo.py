@@ -18,9 +18,8 @@ def main() -> None:
     with trackio.show(PROJECT, block=False) as dashboard, contextlib.suppress(KeyboardInterrupt):
         print(f"\n  Watch it live: {dashboard.url}\n\nTraining four small networks, about a minute ...", flush=True)
         subprocess.run([sys.executable, Path(__file__).with_name("train_digits.py"), "--project", PROJECT], check=True)
-        print(
-            f"\nTrained. The dashboard stays at {dashboard.url}\nCtrl-C stops it; `.venv/bin/trackio-like show` brings it back."
-        )
+        print(f"\nTrained. The dashboard stays at {dashboard.url}")
+        print("Ctrl-C stops it; `.venv/bin/trackio-like show` brings it back.", flush=True)
         dashboard.wait()
 
 
