@@ -1,15 +1,27 @@
 """Who is the daemon, and when it goes."""
 
+import shutil
 import subprocess
 import sys
 import threading
 
 import trackio_like as trackio
+from tests.flow.conftest import until
 from trackio_like._settings import Settings
 from trackio_like.run.hostlock import HostLock, daemon_lock
 from trackio_like.sync.daemon import serve
 from trackio_like.sync.once import seal_root
 from trackio_like.sync.thread import start
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from trackio_like.run.hostlock import HostLock
+lock = HostLock(Path(sys.argv[1]))
+print(lock.acquire(), flush=True)
+sys.stdin.read()
+"""
 
 
 def settings(root, **changes):
@@ -23,8 +35,7 @@ def test_a_lock_is_held_by_one_and_freed_by_the_death_of_its_process(tmp_path):
         [
             sys.executable,
             "-c",
-            "import sys; from pathlib import Path; from trackio_like.run.hostlock import HostLock\n"
-            "lock = HostLock(Path(sys.argv[1])); print(lock.acquire(), flush=True); sys.stdin.read()",
+            HOLD,
             str(tmp_path / "x.lock"),
         ],
         stdin=subprocess.PIPE,
@@ -95,12 +106,10 @@ def test_sealing_once_takes_what_is_there_and_finish_the_rest_where_no_daemon_ma
 
 
 def test_a_root_that_is_deleted_does_not_keep_its_daemon(root):
-    import shutil
-
     run = trackio.Run("p")
     thread = start(settings(root))
     run.log({"a": 1})
     run.finish()
-    shutil.rmtree(root)
+    until(lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
     thread._thread.join(timeout=20)
     assert not thread.is_running

@@ -39,7 +39,7 @@ class Lease:
         Raises:
             OSError: the root cannot be written.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(exist_ok=True)
         path = self._path(self._host)
         path.write_text(self._host)
         self.now_s = path.stat().st_mtime

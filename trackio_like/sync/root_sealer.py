@@ -69,6 +69,12 @@ class RootSealer:
         Raises:
             OSError: the root itself cannot be read or written.
         """
+        if not self.root.is_dir():
+            # Deleted by a person: making it again would bring back what they wanted gone.
+            self._writers.clear()
+            self._covered.clear()
+            self._retries.clear()
+            return PassReport(num_calls=0, num_open=0, num_waiting=0)
         self._lease.renew()
         for folder in self._finder.changed_runs():
             for segment in list_segments(folder.journal):
