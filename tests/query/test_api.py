@@ -8,10 +8,10 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ from trackio_like.query.resume import find_runs
 from trackio_like.run.host import host_identity
 
 
-def identities(table: pa.Table) -> list[Row]:
+def identities(table: Any) -> list[Row]:
     return list(zip(*(table.column(name).to_pylist() for name in ("writer", "seq", "key")), strict=True))
 
 
@@ -143,15 +143,17 @@ def test_a_root_that_is_sealed_and_compacted_all_the_time_reads_without_a_gap(tm
     tidier = threading.Thread(target=tidy)
     tidier.start()
     found = api.run("p", run.run_id)
-    for round_ in range(60):
-        for step in range(50):
-            run.log(writer, round_ * 50 + step + 1, a=1.0)
-        assert identities(found.history()) == run.rows
-        steps, _ = found.series("a")
-        assert steps.tolist()[:1] == [0.0]
-        assert (np.diff(steps) == 1).all()
-    is_over.set()
-    tidier.join()
+    try:
+        for round_ in range(60):
+            for step in range(50):
+                run.log(writer, round_ * 50 + step + 1, a=1.0)
+            assert identities(found.history()) == run.rows
+            steps, _ = found.series("a")
+            assert steps.tolist()[:1] == [0.0]
+            assert (np.diff(steps) == 1).all()
+    finally:
+        is_over.set()
+        tidier.join()
     assert Api(tmp_path).run("p", run.run_id).num_rows == len(run.rows)
     writer.close()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.recording import Recorded
+from trackio_like.journal.writer import JournalWriter
 from trackio_like.query.index import ProjectIndex
 from trackio_like.query.panels import Curve, PanelQuery, curves
 from trackio_like.query.series import SeriesCache
@@ -188,23 +188,31 @@ def test_a_page_that_follows_draws_what_a_new_one_draws(tmp_path_factory, steps,
     writers = [run.writer(attempt=1 + n // 2, rank=n % 2, segment_bytes=1000) for n in range(4)]
     cache = SeriesCache(max_bytes=1 << 20)
     page = Page(ProjectIndex(root, "p", cache=cache), axis=axis)
+
+    def change(step: str, number: int, writer: JournalWriter) -> None:
+        if step == "log":
+            run.log(writer, number, a=float(number), **({"b": number / 2} if number % 3 else {}))
+        elif step == "back":
+            run.log(writer, max(0, number - 5), a=math.nan)
+        elif step == "seal":
+            run.seal(writer)
+        elif step == "compact":
+            run.compact(*writers)
+        elif step == "drop":
+            run.drop_covered()
+        elif step == "evict":
+            cache.drop_run(run.run_id)
+        else:
+            page.poll()
+
     for number, (step, which) in enumerate(steps):
-        writer = writers[which]
-        act: dict[str, Callable[[], object]] = {
-            "log": lambda: run.log(writer, number, a=float(number), **({"b": number / 2} if number % 3 else {})),
-            "back": lambda: run.log(writer, max(0, number - 5), a=math.nan),
-            "seal": lambda: run.seal(writer),
-            "compact": lambda: run.compact(*writers),
-            "drop": run.drop_covered,
-            "poll": page.poll,
-            "evict": lambda: cache.drop_run(run.run_id),
-        }
-        act[step]()
+        change(step, number, writers[which])
     page.poll()
     expected = drawn(root, axis=axis)
     got = [points for _, points in sorted(page.lanes.items())]
-    np.testing.assert_array_equal(np.array(sum(got, [])), np.array(sum(expected, [])))
     assert [len(lane) for lane in got] == [len(lane) for lane in expected]
+    for lane, truth in zip(got, expected, strict=True):
+        np.testing.assert_array_equal(np.array(lane), np.array(truth))
     for writer in writers:
         writer.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Callable
@@ -76,8 +77,7 @@ def test_every_row_is_handed_over_once_in_whatever_order_files_change(tmp_path_f
         if isinstance(step, str):
             change(step)
             continue
-        waiting = list(step[1])
-        follower.between = lambda: apply_all(waiting)
+        follower.between = functools.partial(apply_all, list(step[1]))
         got += metric_rows(follower.advance(look_at_shards=step[0] == "look"))
     follower.between = lambda: None
     got += metric_rows(follower.advance())
@@ -116,12 +116,14 @@ def test_every_row_is_handed_over_once_while_others_seal_and_compact(tmp_path: P
     tidier = threading.Thread(target=tidy)
     tidier.start()
     got: list[Row] = []
-    for step in range(20_000):
-        run.log(writer, step, a=1.0)
-        if step % 10 == 0:
-            got += metric_rows(follower.advance(look_at_shards=step % 20 == 0))
-    is_over.set()
-    tidier.join()
+    try:
+        for step in range(20_000):
+            run.log(writer, step, a=1.0)
+            if step % 10 == 0:
+                got += metric_rows(follower.advance(look_at_shards=step % 20 == 0))
+    finally:
+        is_over.set()
+        tidier.join()
     got += metric_rows(follower.advance())
     writer.close()
     assert sorted(got) == sorted(run.rows)

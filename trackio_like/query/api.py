@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from trackio_like.errors import ProjectNotFoundError, RunNotFoundError
 from trackio_like.query.fold import UNKNOWN
 from trackio_like.query.history import read_history
 from trackio_like.query.index import ProjectIndex
+from trackio_like.query.lanes import draw
 from trackio_like.query.objects import LoggedObject, read_objects
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery, curves
 from trackio_like.query.records import Alert, Attempt, Definition, Event, RunDescription
@@ -32,6 +33,15 @@ _REFRESH_S: Final = 0.05
 """How old an answer may be: several questions in a row look at the files once."""
 
 Answer = TypeVar("Answer")
+
+
+class DrawnSeries(NamedTuple):
+    """A metric as it is drawn."""
+
+    x: Floats
+    """[K] steps, rising within each writer's points."""
+    y: Floats
+    """[K] values."""
 
 
 class Api:
@@ -235,7 +245,7 @@ class ApiRun:
         found = read_objects(self.path, types=("text",), faults=self._faults())
         return [item for item in found if key is None or item.key == key]
 
-    def series(self, key: str, max_points: int | None = None) -> tuple[Floats, Floats]:
+    def series(self, key: str, max_points: int | None = None) -> DrawnSeries:
         """Steps and values of a metric as they are drawn: sorted by step, the newest attempt where several overlap.
 
         Args:
@@ -243,7 +253,7 @@ class ApiRun:
             max_points: down-sample to about so many points, keeping the extremes; None for all.
 
         Returns:
-            x and y, [K] each; empty where the run does not have the key. Several writers follow one another.
+            The points; none where the run does not have the key. Several writers follow one another.
 
         Raises:
             ValueError: max_points is below 2.
@@ -255,19 +265,17 @@ class ApiRun:
         buckets = min(max_points // 2, MAX_BUCKETS)
         query = PanelQuery(key=key, run_ids=(self.id,), num_buckets=buckets)
         found = self._api.ask(self.project, self.id, lambda index, _: curves(index, query))
-        return _joined([curve.x_K for curve in found]), _joined([curve.y_K for curve in found])
+        return DrawnSeries(x=_joined([curve.x_K for curve in found]), y=_joined([curve.y_K for curve in found]))
 
     def _faults(self) -> Any:
         return self._api.ask(self.project, self.id, lambda index, _: index.faults)
 
 
-def _whole_series(index: ProjectIndex, run: RunIndex, key: str) -> tuple[Floats, Floats]:
-    from trackio_like.query.lanes import draw
-
+def _whole_series(index: ProjectIndex, run: RunIndex, key: str) -> DrawnSeries:
     id_ = SeriesId(run_id=run.run_id, kind="metrics", key=key)
     series = index.series([id_]).get(id_)
     lanes = () if series is None else draw(series, axis="step", origin_us=run.origin_us, x_series=None)
-    return _joined([lane.x for lane in lanes]), _joined([lane.y for lane in lanes])
+    return DrawnSeries(x=_joined([lane.x for lane in lanes]), y=_joined([lane.y for lane in lanes]))
 
 
 def _joined(arrays: Sequence[Floats]) -> Floats:
@@ -288,4 +296,4 @@ def _similar(wanted: str, known: Iterable[str]) -> str:
     return f"Did you mean one of {', '.join(map(repr, close))}?"
 
 
-__all__ = ["Api", "ApiRun"]
+__all__ = ["Api", "ApiRun", "DrawnSeries"]
