@@ -138,6 +138,16 @@ def test_a_tail_started_behind_some_records_knows_their_keys(writer):
     assert (chunk.scalars[0].keys, chunk.scalars[0].values) == (("a", "b"), [[3.0, 4.0]])
 
 
+def test_a_tail_started_behind_more_records_than_one_read_takes_finds_the_next_one(writer):
+    for step in range(50):
+        writer.metrics(step, ("a",), [float(step)])
+    first = JournalTail(segment(writer))
+    first.read()
+    writer.metrics(50, ("a",), [50.0])
+    chunk = JournalTail(segment(writer), offset=first.offset).read(max_bytes=64)
+    assert chunk.scalars[0].values == [[50.0]]
+
+
 def test_reading_in_small_steps_gives_the_same_records(writer):
     for step in range(50):
         writer.metrics(step, ("a",), [float(step)])

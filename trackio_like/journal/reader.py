@@ -59,7 +59,16 @@ class JournalTail:
             FileNotFoundError: the segment was sealed and deleted.
             ValueError: the file is not a journal, or one of a newer version.
         """
-        data = self._load(max_bytes)
+        while True:
+            before = self.offset
+            data = self._load(max_bytes)
+            chunk = self._take(data)
+            # What an earlier tail had read fills whole reads; only the file's end, or a frame cut short, ends the search.
+            if chunk is not None or len(data) < max_bytes or self.offset == before:
+                return chunk
+
+    def _take(self, data: bytes) -> Chunk | None:
+        """The records in the bytes from `offset` on; moves `offset` behind them."""
         start = 0
         if self.offset == 0:
             if len(data) < len(MAGIC):
