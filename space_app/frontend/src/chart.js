@@ -293,7 +293,8 @@ export class Chart {
     if (yScale === "linear") return { splits: (u, _, low, high) => linearTicks(low, high, most(u)), values: plain };
     const make = yScale === "log" ? logTicks : symlogTicks;
     const isNarrow = (ticks) => ticks.length > 1 && ticks.every((tick) => tick > 0) && ticks.at(-1) / ticks[0] < 10;
-    return { splits: (u, _, low, high) => make(low, high, most(u)), values: (u, ticks) => (isNarrow(ticks) ? plain(u, ticks) : each(u, ticks)) };
+    const more = (u) => Math.max(3, Math.floor(u.over.clientHeight / 22));
+    return { splits: (u, _, low, high) => make(low, high, more(u)), values: (u, ticks) => (isNarrow(ticks) ? plain(u, ticks) : each(u, ticks)) };
   }
 
   paint(u) {
@@ -342,7 +343,9 @@ export class Chart {
   }
 
   drawLegend() {
-    const runs = [...new Map(this.lines.map((line) => [line.run, line])).values()].reverse();
+    // In the order of the list of runs, whichever line lies on top: what is pointed at must not move.
+    const drawn = new Map(this.lines.map((line) => [line.run, line]));
+    const runs = TL.selectedRuns.filter((id) => drawn.has(id)).map((id) => drawn.get(id));
     const isShown = runs.length > 1 && runs.length <= (this.isLarge ? 60 : 6);
     const text = isShown ? runs.map(({ run, colour, numNonFinite }) => `${run} ${colour} ${TL.store.runs.get(run)?.name} ${numNonFinite}`).join("\n") : "";
     if (text === this.legendText) return;

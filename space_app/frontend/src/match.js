@@ -7,13 +7,20 @@
 export function matcher(text) {
   if (!text) return { test: () => true, error: null };
   const plain = text.toLowerCase();
-  try {
-    const pattern = new RegExp(text, "iu");
-    return { test: (name) => pattern.test(name) || name.toLowerCase().includes(plain), error: null };
-  } catch (error) {
-    const why = String(error.message).replace(/^Invalid regular expression: /, "");
-    return { test: (name) => name.toLowerCase().includes(plain), error: why };
+  const [pattern, error] = compile(text);
+  return { test: (name) => Boolean(pattern?.test(name)) || name.toLowerCase().includes(plain), error };
+}
+
+/** With whole characters where the pattern allows it; older escapes such as `\ ` are errors only there. */
+function compile(text) {
+  for (const flags of ["iu", "i"]) {
+    try {
+      return [new RegExp(text, flags), null];
+    } catch (error) {
+      if (flags === "i") return [null, String(error.message).replace(/^Invalid regular expression: /, "")];
+    }
   }
+  return [null, null];
 }
 
 /**

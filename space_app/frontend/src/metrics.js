@@ -190,7 +190,11 @@ export class MetricsView {
     const more = button("Scale, range, download", { iconName: "more", "aria-haspopup": "true", onClick: (event) => openMenu(chart, event.currentTarget) });
     const node = h(
       "article.tl-card", { data: { key }, tabIndex: 0, "aria-label": `Chart of ${key}`, on: {
-        keydown: (event) => event.key === "Enter" && event.target === node && openLarge(key),
+        keydown: (event) => {
+          if (event.key !== "Enter" || event.target !== node) return;
+          event.preventDefault(); // or the same key press closes what it opens
+          openLarge(key);
+        },
       } },
       h("header.tl-card-head", {}, h("h3.tl-card-title", { title: key }, short), h("span.tl-card-tools", {}, pin, large, more)),
       chart.legend, chart.area, h("footer.tl-card-foot", {}, chart.note, (chart.axisName ??= h("div.tl-axis"))),

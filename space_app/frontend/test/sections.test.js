@@ -44,6 +44,7 @@ test("a filter is a regular expression, and plain text where it cannot be one", 
   assert.ok(matcher("^train/.*loss$").test("train/x/Loss"));
   assert.ok(matcher("[train] Batch").test("[train] Batch Loss"));
   assert.ok(matcher("acc (%)").test("acc (%)"));
+  assert.deepEqual([matcher("acc\\ \\(%\\)").test("acc (%)"), matcher("acc\\ x").error], [true, null]);
   const broken = matcher("a(b");
   assert.ok(broken.error && broken.test("xA(B") && !broken.test("ab"));
   assert.ok(matcher("").test("anything"));
