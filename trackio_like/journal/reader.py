@@ -16,6 +16,9 @@ from trackio_like.journal.frames import FORMAT, MAGIC, Code, split_frames
 READ_BYTES: Final = 4 << 20
 """How much one read takes at most; a longer frame is still read whole."""
 
+# Plain numbers: a million rows compare them, and an enum's members are looked up each time.
+_KEYS: Final = int(Code.KEYS)
+_METRICS: Final = int(Code.METRICS)
 _decode = msgspec.msgpack.Decoder().decode
 
 
@@ -63,7 +66,7 @@ class JournalTail:
             before = self.offset
             data = self._load(max_bytes)
             chunk = self._take(data)
-            # What an earlier tail had read fills whole reads; only the file's end, or a frame cut short, ends the search.
+            # What an earlier tail had read fills whole reads; only the end, or a frame cut short, ends the search.
             if chunk is not None or len(data) < max_bytes or self.offset == before:
                 return chunk
 
@@ -76,25 +79,29 @@ class JournalTail:
             if not data.startswith(MAGIC):
                 raise ValueError(f"This is not a journal, or one of a newer version: {self.path}")
             start = len(MAGIC)
-        base = self.offset
         chunk: Chunk | None = None
         blocks: dict[tuple[int, int], ScalarBlock] = {}
+        end = start
+        first_new = self._skip_to - self.offset
         for end, payload in split_frames(data, start=start):
             record = _decode(payload) if payload is not None else None
-            position = base + end
-            if record is not None and record[0] == Code.HEADER:
-                self.header = parse_header(record[1])
-            elif record is not None and record[0] == Code.KEYS:
-                self._keys[record[1]] = tuple(record[2])
-            elif self.header is not None and position > self._skip_to:
+            if record is not None and record[0] <= _KEYS:
+                self._take_names(record)
+            elif self.header is not None and end > first_new:
                 if chunk is None:
                     chunk = Chunk(header=self.header)
                 if record is None:
                     chunk.num_damaged += 1
                 else:
                     self._add(chunk, blocks, record)
-            self.offset = position
+        self.offset += end
         return chunk
+
+    def _take_names(self, record: list[Any]) -> None:
+        if record[0] == _KEYS:
+            self._keys[record[1]] = tuple(record[2])
+        else:
+            self.header = parse_header(record[1])
 
     def _load(self, max_bytes: int) -> bytes:
         with open(self.path, "rb") as file:
@@ -106,14 +113,14 @@ class JournalTail:
 
     def _add(self, chunk: Chunk, blocks: dict[tuple[int, int], ScalarBlock], record: list[Any]) -> None:
         code, seq = record[0], record[1]
-        if code == Code.METRICS:
+        if code == _METRICS:
             _, _, step, time_us, keys_id, values = record
         elif code == Code.SYSTEM:
             _, _, time_us, keys_id, values = record
             step = None
         elif code == Code.MIXED:
             _, _, step, time_us, keys_id, values, objects = record
-            code = Code.METRICS
+            code = _METRICS
             for key, type_, payload, media in objects:
                 chunk.objects.append(
                     ObjectRecord(seq=seq, step=step, time_us=time_us, key=key, type=type_, payload=payload, media=media)
@@ -127,14 +134,14 @@ class JournalTail:
             if keys is None:  # the frame that named them is damaged
                 chunk.num_damaged += 1
                 return
-            block = blocks[code, keys_id] = ScalarBlock(kind="metrics" if code == Code.METRICS else "system", keys=keys)
+            block = blocks[code, keys_id] = ScalarBlock(kind="metrics" if code == _METRICS else "system", keys=keys)
             if keys:
                 chunk.scalars.append(block)
         block.steps.append(step)
         block.seqs.append(seq)
         block.times_us.append(time_us)
         block.values.append(values)
-        chunk.last_seq = max(chunk.last_seq, seq)
+        chunk.last_seq = seq
         chunk.num_records += 1
 
     @staticmethod
@@ -144,7 +151,7 @@ class JournalTail:
             return
         _, seq, time_us, type_, payload = record
         chunk.events.append(EventRecord(seq=seq, time_us=time_us, type=type_, payload=payload))
-        chunk.last_seq = max(chunk.last_seq, seq)
+        chunk.last_seq = seq
         chunk.num_records += 1
 
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ from trackio_like.shards.tables import merge_summaries
 
 GRACE_S: Final = 10.0
 """How long a covered shard stays for readers that have just planned to read it."""
+_CONSTANT: Final = frozenset({"project", "run_id", "writer", "attempt"})
+"""The same in every row of one writer's shards."""
 _DRAFT_AGE_S: Final = 600.0
 _MERGED_LEVEL: Final = 3
 """zstd level of merged shards: higher ones cost more time than they save bytes."""
@@ -124,27 +127,26 @@ def merge_shards(folder: Path, kind: Kind, group: Sequence[ShardName]) -> ShardN
     name = covering_name(group)
     tables, infos = [], []
     for read in plan_reads(group):
-        path = folder / str(read.shard)
-        info = read_info(path)
-        try:
-            table = pq.read_table(path, read_dictionary=_dictionary_columns(kind), partitioning=None)
-        except pa.ArrowInvalid as error:
-            raise ValueError(f"This shard is damaged: {path}") from error
+        table, info = _read_part(folder / str(read.shard), kind)
         if not read.is_whole:
             # Partly overlapping ranges come from two daemons at once; their summaries overlap too, so count anew.
             table = table.filter(pc.greater(table["seq"], read.after))
-            info = ShardInfo(attempt=info.attempt, rank=info.rank, num_rows=table.num_rows, summary={})
+            info = replace(info, num_rows=table.num_rows, summary={})
         tables.append(table)
         infos.append(info)
-    table = _sorted(pa.concat_tables(tables).unify_dictionaries(), kind)
-    merged = ShardInfo(
-        attempt=infos[0].attempt,
-        rank=infos[0].rank,
-        num_rows=table.num_rows,
-        summary=_summary(table, kind, infos),
-    )
+    table = _sorted(pa.concat_tables(tables).unify_dictionaries().combine_chunks(), kind)
+    merged = replace(infos[0], num_rows=table.num_rows, summary=_summary(table, kind, infos))
     write_shard(folder, name, kind, table, info=merged, compression_level=_MERGED_LEVEL)
     return name
+
+
+def _read_part(path: Path, kind: Kind) -> tuple[pa.Table, ShardInfo]:
+    info = read_info(path)
+    try:
+        table = pq.read_table(path, read_dictionary=_dictionary_columns(kind), partitioning=None)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"This shard is damaged: {path}") from error
+    return table, info
 
 
 def _dictionary_columns(kind: Kind) -> list[str]:
@@ -161,9 +163,14 @@ def _sorted(table: pa.Table, kind: Kind) -> pa.Table:
     rank_K[np.argsort(np.array(names, dtype=object))] = np.arange(len(names))
     code_R = rank_K[keys.indices.to_numpy()]
     seq_R = table["seq"].to_numpy()
-    if kind == "system":
-        return table.take(pa.array(np.lexsort((seq_R, code_R))))
-    return table.take(pa.array(np.lexsort((seq_R, table["step"].to_numpy(), code_R))))
+    order_R = np.lexsort((seq_R, code_R) if kind == "system" else (seq_R, table["step"].to_numpy(), code_R))
+    # Columns that hold one value throughout are the same in any order, and moving text is what costs.
+    moved = {
+        column: table[column] if column in _CONSTANT or table[column].null_count == table.num_rows
+        else table[column].take(pa.array(order_R))
+        for column in table.schema.names
+    }  # fmt: skip
+    return pa.table(moved)
 
 
 def _summary(table: pa.Table, kind: Kind, infos: Sequence[ShardInfo]) -> dict[str, list[Any]]:
