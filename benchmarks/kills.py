@@ -11,9 +11,11 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import trackio_like as trackio
 from benchmarks.places import daemons, end, fresh_root, pause, seconds_until
@@ -115,21 +117,20 @@ def outcome(root: Path, num_acknowledged: int) -> Outcome:
     """Reads until everything acknowledged is there, and once more after the daemon has had its say."""
     api = trackio.Api(root=root)
 
-    def counted() -> Counter[float]:
-        values = api.runs("bench")[0].history(keys=["a"]).column("value").to_pylist()
-        return Counter(values)
+    def values() -> np.ndarray[Any, np.dtype[np.float64]]:
+        column = api.runs("bench")[0].history(keys=["a"]).column("value")
+        return np.asarray(column.to_numpy())
 
     try:
-        until_read_s = seconds_until(lambda: len(counted()) >= num_acknowledged, timeout_s=20)
+        until_read_s = seconds_until(lambda: len(values()) >= num_acknowledged, timeout_s=20)
     except TimeoutError:
         until_read_s = float("inf")
-    num_doubled = sum(n - 1 for n in counted().values())
+    early = values()
     pause(1.5)
-    last = counted()
-    lost = num_acknowledged - sum(1 for i in range(num_acknowledged) if float(i) in last)
-    return Outcome(
-        num_lost=lost, num_doubled=num_doubled + sum(n - 1 for n in last.values()), until_read_s=until_read_s
-    )
+    late = values()
+    num_doubled = len(early) + len(late) - len(np.unique(early)) - len(np.unique(late))
+    num_lost = num_acknowledged - int(np.isin(np.arange(num_acknowledged), late).sum())
+    return Outcome(num_lost=num_lost, num_doubled=num_doubled, until_read_s=until_read_s)
 
 
 def num_done(done: mmap.mmap) -> int:

@@ -26,6 +26,7 @@ class Dashboard:
     url: str
     """Without a slash at its end."""
     process: psutil.Process
+    """The command; the server is its child."""
 
     def get(self, path: str) -> bytes:
         """The body of a GET."""
@@ -41,11 +42,11 @@ class Dashboard:
 
     def cpu_s(self) -> float:
         """Seconds of CPU that the server has used."""
-        return cpu_s([self.process, *self.process.children(recursive=True)])
+        return cpu_s(self.process.children(recursive=True))
 
     def rss_mb(self) -> float:
         """Memory that the server holds, in MiB."""
-        return float(self.process.memory_info().rss) / 2**20
+        return sum(float(child.memory_info().rss) for child in self.process.children(recursive=True)) / 2**20
 
 
 def panel(number: int, key: str, runs: list[str], *, since: int = 0, buckets: int = 375) -> dict[str, Any]:
