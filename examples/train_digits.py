@@ -28,14 +28,14 @@ class Settings:
     learning_rate: float = 0.05
     width: int = 640
     batch_size: int = 64
-    num_epochs: int = 240
+    num_epochs: int = 160
     seed: int = 0
 
 
 RUNS = {
     "sgd": Settings(optimizer="sgd"),
     "momentum": Settings(),
-    "momentum-wide": Settings(width=1024, num_epochs=160),
+    "momentum-wide": Settings(width=1024, num_epochs=100),
     "adam": Settings(optimizer="adam", learning_rate=0.001),
 }
 
@@ -146,8 +146,11 @@ def train(settings: Settings) -> None:
                 {
                     "train/loss": cross_entropy(activations[-1], labels),
                     "train/accuracy": float((activations[-1].argmax(axis=1) == labels).mean()),
-                    "optimizer/learning_rate": learning_rate,
-                    **{f"grad_norm/layer{n}": float(np.linalg.norm(gradients[f"layer{n}/weight"])) for n in (1, 2, 3)},
+                    "train/learning_rate": learning_rate,
+                    **{
+                        f"weights/grad_norm_layer{n}": float(np.linalg.norm(gradients[f"layer{n}/weight"]))
+                        for n in (1, 2, 3)
+                    },
                 }
             )
             step += 1
@@ -155,7 +158,7 @@ def train(settings: Settings) -> None:
         wrong = np.flatnonzero(probabilities.argmax(axis=1) != val_labels)
         trackio.log(
             {
-                "epoch": epoch + 1,
+                "val/epoch": epoch + 1,
                 "val/loss": cross_entropy(probabilities, val_labels),
                 "val/accuracy": 1 - len(wrong) / len(val_labels),
             }
@@ -178,7 +181,7 @@ def main() -> None:
         trackio.init(
             project=arguments.project, name=name, group=settings.optimizer, tags=["example", "numpy"], config=config
         )
-        trackio.define_metric("val/*", step_metric="epoch")
+        trackio.define_metric("val/*", step_metric="val/epoch")
         train(Settings(**config))
         trackio.finish()
 
