@@ -21,7 +21,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--root", type=Path, help="folder that holds every project")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=7860)
-    parser.add_argument("--ends-with-stdin", action="store_true", help="end when standard input closes: with the caller")
+    parser.add_argument(
+        "--ends-with-stdin", action="store_true", help="end when standard input closes: with the caller"
+    )
     options = parser.parse_args(arguments)
     if options.ends_with_stdin:
         threading.Thread(target=_end_with_stdin, name="trackio-like-stdin", daemon=True).start()
@@ -31,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         launch(root.expanduser().resolve(), host=options.host, port=options.port)
     except OSError as error:
-        print(f"The dashboard cannot listen on {options.host}:{options.port}: {error}", file=sys.stderr)
+        sys.stderr.write(f"The dashboard cannot listen on {options.host}:{options.port}: {error}\n")
         return 3
     return 0
 

@@ -44,6 +44,12 @@ _THEME_SCRIPT: Final = """
 })();
 """
 
+_SAFE_HEADERS: Final = (
+    (b"content-security-policy", CONTENT_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -68,24 +74,42 @@ class Bundle:
         return cls(script=manifest["script"], style=manifest["style"])
 
 
-class _SafeHeaders:
-    """Adds the content policy to every answer, so that no page of ours can reach another host."""
+class _OwnPage:
+    """Gives every answer the content policy, and every page our head.
 
-    def __init__(self, app: _App) -> None:
+    Gradio puts a head of ours into the page by script, once it has loaded: too late for the theme, and the first chart
+    would have to wait for it.
+    """
+
+    def __init__(self, app: _App, head: str) -> None:
         self._app = app
+        self._head = head.encode()
 
     async def __call__(self, scope: _Scope, receive: _Receive, send: _Send) -> None:
-        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        page: list[bytes] = []
+        start: MutableMapping[str, Any] = {}
+
+        async def send_own(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message["headers"],
-                    (b"content-security-policy", CONTENT_POLICY.encode()),
-                    (b"x-content-type-options", b"nosniff"),
-                    (b"referrer-policy", b"same-origin"),
-                ]
+                kinds = [value for name, value in message["headers"] if name == b"content-type"]
+                message["headers"] = [*message["headers"], *_SAFE_HEADERS]
+                if scope["method"] == "GET" and kinds and kinds[0].startswith(b"text/html"):
+                    start.update(message)
+                    return
+            elif start:
+                page.append(message.get("body", b""))
+                if message.get("more_body"):
+                    return
+                body = b"".join(page).replace(b"</head>", self._head + b"</head>", 1)
+                others = [(name, value) for name, value in start["headers"] if name != b"content-length"]
+                await send({**start, "headers": [*others, (b"content-length", str(len(body)).encode())]})
+                message = {"type": "http.response.body", "body": body}
             await send(message)
 
-        await self._app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+        await self._app(scope, receive, send_own)
 
 
 class _Forever(StaticFiles):
@@ -119,7 +143,8 @@ def _panel(name: str, bundle: Bundle) -> None:
     gr.HTML(
         html_template=f'<div data-tl-panel="{name}"></div>',
         js_on_load=(
-            f'import(new URL("tstatic/{bundle.script}", document.baseURI)).then((page) => page.mount("{name}", element));'
+            f'import(new URL("tstatic/{bundle.script}", document.baseURI))'
+            f'.then((page) => page.mount("{name}", element));'
         ),
         apply_default_css=False,
     )
@@ -162,14 +187,14 @@ def launch(root: Path, *, host: str = "127.0.0.1", port: int = 7860, block: bool
         quiet=True,
         share=False,
         inbrowser=False,
+        favicon_path=DIST.with_name("favicon.svg"),
         footer_links=[],
         run_history=False,
         enable_monitoring=False,
         ssr_mode=False,
-        head=head_of(bundle, root),
         app_kwargs={
             "routes": [Mount("/t", create_api(root)), Mount("/tstatic", _Forever(directory=DIST))],
-            "middleware": [Middleware(_SafeHeaders)],
+            "middleware": [Middleware(_OwnPage, head=head_of(bundle, root))],
             "docs_url": None,
             "redoc_url": None,
             "openapi_url": None,

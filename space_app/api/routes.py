@@ -32,18 +32,18 @@ class _Panel(BaseModel):
     key: str
     kind: Literal["metrics", "system"] = "metrics"
     x: str = "step"
-    runs: list[str] = Field(max_length=MAX_RUNS)
+    runs: list[str] | None = Field(default=None, max_length=MAX_RUNS)
     buckets: int = Field(ge=1, le=MAX_BUCKETS)
     since: int = Field(default=0, ge=0)
     x0: float | None = None
     x1: float | None = None
 
-    def to_query(self) -> PanelQuery:
+    def to_query(self, runs: list[str]) -> PanelQuery:
         return PanelQuery(
             key=self.key,
             kind=self.kind,
             axis=self.x,
-            run_ids=tuple(dict.fromkeys(self.runs)),
+            run_ids=tuple(dict.fromkeys(runs if self.runs is None else self.runs)),
             num_buckets=self.buckets,
             since=self.since,
             x0=self.x0,
@@ -58,6 +58,7 @@ class _Poll(BaseModel):
     epoch: str = ""
     cursor: int = Field(default=0, ge=0)
     want_runs: bool = True
+    runs: list[str] = Field(default_factory=list, max_length=MAX_RUNS)
     panels: list[_Panel] = Field(default_factory=list, max_length=MAX_PANELS)
 
     def to_query(self) -> PollQuery:
@@ -66,7 +67,7 @@ class _Poll(BaseModel):
             epoch=self.epoch,
             cursor=self.cursor,
             wants_runs=self.want_runs,
-            panels=tuple((panel.id, panel.to_query()) for panel in self.panels),
+            panels=tuple((panel.id, panel.to_query(self.runs)) for panel in self.panels),
         )
 
 

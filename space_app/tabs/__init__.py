@@ -1,4 +1,7 @@
-"""The tabs of the dashboard. A new one is a file here, its line in `TABS`, and a view of the same id in the frontend."""
+"""Stage 8 of 8. In: bytes of the HTTP API. Out: pixels.
+
+A new tab is a file here, its line in `TABS`, and a view of the same id in the frontend.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,14 @@ from playwright.sync_api import expect, sync_playwright
 
 import trackio_like as trackio
 
-CHROMIUM = next((path for path in map(Path, ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")) if path.exists()), None)
+CHROMIUM = next(
+    (
+        path
+        for path in map(Path, ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"))
+        if path.exists()
+    ),
+    None,
+)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -63,6 +70,7 @@ def serve(root, *, port=None):
         wait_until_up(process, url)
         yield Board(url=url, root=Path(root))
     finally:
+        assert process.stdin is not None
         process.stdin.close()
         process.wait(timeout=10)
 

@@ -23,7 +23,9 @@ def fill_odd():
         for i in range(100):
             run.log({"constant": 1e-4, "line": i}, step=i)
         run.log({"tokens": 2**53 + 1}, step=0)
-        run.log({"[train] Batch Loss": 1.0, "acc (%)": 3, "lr*wd": 2, "a?b#c&d": 4, NASTY: 1, "phase": "warm-up"}, step=0)
+        run.log(
+            {"[train] Batch Loss": 1.0, "acc (%)": 3, "lr*wd": 2, "a?b#c&d": 4, NASTY: 1, "phase": "warm-up"}, step=0
+        )
         run.define_metric("val/*", step_metric="epoch")
         for epoch in range(3):
             for batch in range(10):
@@ -59,7 +61,9 @@ def fill_bench():
         with trackio.init(project="bench", name=f"run-{i}", group=f"g{i % 2}", config={"seed": i}) as run:
             for step in range(2000):
                 base = math.exp(-step / 400) + i / 100
-                run.log({f"{'train' if k < 25 else 'val'}/m{k}": base + 0.05 * noise.random() for k in range(50)}, step=step)
+                run.log(
+                    {f"{'train' if k < 25 else 'val'}/m{k}": base + 0.05 * noise.random() for k in range(50)}, step=step
+                )
 
 
 if __name__ == "__main__":

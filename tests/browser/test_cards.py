@@ -94,7 +94,7 @@ def test_a_chart_is_downloaded_as_a_picture(open_view, page):
 
 def test_a_legend_names_few_runs_hides_them_on_a_click_and_is_left_out_for_many(open_view, page):
     open_view(project="odd", regex="^nan$")
-    item = card(page, "nan").get_by_role("button", name="strange: click to hide")
+    item = card(page, "nan").get_by_role("button", name="Hide strange")
     item.click()
     wait_for_chart(page, "nan", "c.lines.length === 2")
     expect(page.get_by_label("Draw strange")).not_to_be_checked()

@@ -3,9 +3,10 @@
 import json
 import re
 
+from playwright.sync_api import expect
+
 from tests.browser.charts import card, chart, hover, num_pixels, points, ticks, wait_for_chart
 from tests.browser.fill import NASTY
-from playwright.sync_api import expect
 
 
 def colour_of(page, key):
@@ -86,7 +87,9 @@ def test_a_metric_with_its_own_axis_is_drawn_over_it(open_view):
 def test_any_metric_can_be_the_axis(open_view, page):
     open_view(project="odd", regex="train/loss")
     page.get_by_label("x axis").select_option("metric:epoch")
-    wait_for_chart(page, "train/loss", "c.settings.xKind === 'metric:epoch' && c.lines[0].x[0] === 0 && c.lines[0].x[29] === 2")
+    wait_for_chart(
+        page, "train/loss", "c.settings.xKind === 'metric:epoch' && c.lines[0].x[0] === 0 && c.lines[0].x[29] === 2"
+    )
     for axis, title in (("relative", "relative time"), ("time", "time")):
         page.get_by_label("x axis").select_option(axis)
         expect(card(page, "train/loss").locator(".tl-axis")).to_have_text(title)
@@ -97,7 +100,8 @@ def test_steps_far_from_zero_have_real_ticks_and_the_ends_can_be_picked(open_vie
     page = open_view(project="odd", regex="^offset$", size="l")
     wait_for_chart(page, "offset", "c.lines.length === 1")
     labels = ticks(page, "offset", 0)
-    assert labels and all(10_000_000 <= int(label.replace(",", "")) <= 10_002_093 for label in labels)
+    assert labels
+    assert all(10_000_000 <= int(label.replace(",", "")) <= 10_002_093 for label in labels)
     for step in (10_000_000, 10_002_093, 10_001_400):
         expect(hover(page, "offset", step)).to_contain_text(f"{step:,}")
 
@@ -106,13 +110,15 @@ def test_a_spike_and_both_ends_are_there_at_every_zoom(open_view, page):
     open_view(project="spike")
     wait_for_chart(page, "l", "c.lines.length === 1")
     x, y = points(page, "l")
-    assert max(y) == 100 and x[y.index(100)] == 56_789
+    assert max(y) == 100
+    assert x[y.index(100)] == 56_789
     assert (x[0], x[-1]) == (0, 99_999)
     expect(card(page, "l").locator(".tl-note")).to_have_text(re.compile(r"100,000 points, \d+ drawn"))
     page.evaluate("TL.set({ zoom: { '*step': [50000, 60000] } })")
     wait_for_chart(page, "l", "c.lines[0].numPoints === 10001")
     x, y = points(page, "l")
-    assert max(y) == 100 and x[y.index(100)] == 56_789
+    assert max(y) == 100
+    assert x[y.index(100)] == 56_789
     page.evaluate("TL.set({ zoom: { '*step': [56700, 56800] } })")
     wait_for_chart(page, "l", "c.lines[0].isExact && c.lines[0].numPoints === 101")
     assert points(page, "l")[0][1:-1] == list(range(56_700, 56_801)), "one point beyond either side leads the line out"
@@ -166,7 +172,9 @@ def test_one_chart_can_have_its_own_scale_and_range(open_view, page):
     assert chart(page, "constant", "c.y[1] < 1")
     page.reload()
     wait_for_chart(page, "line", "c.y[0] === 20 && c.y[1] === 40")
-    assert json.loads(page.evaluate("new URLSearchParams(location.search).get('charts')")) == {"line": {"min": 20, "max": 40}}
+    assert json.loads(page.evaluate("new URLSearchParams(location.search).get('charts')")) == {
+        "line": {"min": 20, "max": 40}
+    }
 
 
 def test_two_writers_of_one_run_have_a_line_each_and_it_is_said(log, open_view, board):
@@ -179,7 +187,18 @@ def test_two_writers_of_one_run_have_a_line_each_and_it_is_said(log, open_view, 
         for i in range(100):
             run.log({"l": float(i)}, step=i)
         folder = RunFolder(root=board.root, project="shared", run_id=run.id)
-        header = Header(project="shared", run_id=run.id, writer="other-1-ab", host="other", pid=1, process_started=0.0, attempt=1, rank=1, segment=1, first_seq=1)
+        header = Header(
+            project="shared",
+            run_id=run.id,
+            writer="other-1-ab",
+            host="other",
+            pid=1,
+            process_started=0.0,
+            attempt=1,
+            rank=1,
+            segment=1,
+            first_seq=1,
+        )
         other = JournalWriter(folder.journal, header)
         for i in range(100):
             other.metrics(i, ("l",), [100.0 - i])

@@ -10,6 +10,13 @@ from playwright.sync_api import expect
 from tests.browser.charts import card, chart, drag, points, wait_for_chart
 from tests.browser.conftest import serve
 
+WATCH_REMOVALS = """() => {
+    window.removed = 0;
+    const count = (node) => { if (node.querySelector?.("canvas") || node.tagName === "CANVAS") window.removed++; };
+    new MutationObserver((list) => list.forEach((change) => change.removedNodes.forEach(count)))
+        .observe(document.querySelector(".tl-grid"), { childList: true, subtree: true });
+}"""
+
 
 def view_of(page):
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
@@ -36,11 +43,7 @@ def test_what_is_logged_is_seen_within_two_and_a_half_seconds_and_no_chart_is_re
             run.log({"l": 1.0, "m": 2.0}, step=step)
         page = open_view(project="live")
         wait_for_chart(page, "l", "c.lines.length === 1 && c.lines[0].length === 5")
-        page.evaluate(
-            "() => { window.removed = 0; new MutationObserver((list) => list.forEach((change) => change.removedNodes.forEach("
-            "(node) => { if (node.querySelector?.('canvas') || node.tagName === 'CANVAS') window.removed++; })))"
-            ".observe(document.querySelector('.tl-grid'), { childList: true, subtree: true }); }"
-        )
+        page.evaluate(WATCH_REMOVALS)
         for step in range(5, 11):
             start = time.monotonic()
             run.log({"l": float(step), "m": 2.0}, step=step)
@@ -60,14 +63,17 @@ def test_zoom_fetches_the_window_and_outlives_polls_new_data_and_a_reload(log, o
         drag(page, "l", 1000, 1200)
         wait_for_chart(page, "l", "c.lines[0].numPoints < 300 && c.lines[0].isExact")
         zoom = json.loads(view_of(page)["zoom"])["*step"]
-        assert abs(zoom[0] - 1000) < 20 and abs(zoom[1] - 1200) < 20
+        assert abs(zoom[0] - 1000) < 20
+        assert abs(zoom[1] - 1200) < 20
         wait_for_chart(page, "m", f"c.x[0] === {zoom[0]}")
         rounds = page.evaluate("TL.poller.rounds")
         run.log({"l": 1.0}, step=6000)
         page.wait_for_function(f"TL.poller.rounds > {rounds + 3}")
         assert chart(page, "l", "c.x") == zoom
         page.reload()
-        wait_for_chart(page, "l", f"c.lines.length === 1 && c.x[0] === {zoom[0]} && c.x[1] === {zoom[1]} && c.lines[0].isExact")
+        wait_for_chart(
+            page, "l", f"c.lines.length === 1 && c.x[0] === {zoom[0]} && c.x[1] === {zoom[1]} && c.lines[0].isExact"
+        )
         card(page, "l").locator(".u-over").dblclick()
         wait_for_chart(page, "l", "c.x[1] === 6000")
         assert "zoom" not in view_of(page)
@@ -96,7 +102,9 @@ def test_a_link_shows_the_same_view(open_view, page, new_page):
     expect(page.locator("[data-role=copy-link]")).to_have_attribute("data-copied", page.url)
     other = new_page()
     other.goto(page.url)
-    wait_for_chart(other, "train/m1", "c.lines.length === 19 && c.settings.smoothing === 0.5 && c.settings.yScale === 'log'")
+    wait_for_chart(
+        other, "train/m1", "c.lines.length === 19 && c.settings.smoothing === 0.5 && c.settings.yScale === 'log'"
+    )
     expect(other.get_by_label("Draw run-3", exact=True)).not_to_be_checked()
     expect(other.get_by_label("Group runs by")).to_have_value("group")
     expect(other.get_by_title("Large charts")).to_have_attribute("aria-pressed", "true")
@@ -173,14 +181,21 @@ def test_a_restarted_server_is_followed_without_a_reload(log, tmp_path, monkeypa
         page.goto("about:blank")
 
 
+def hide(page, is_hidden):
+    page.evaluate(
+        f"Object.defineProperty(document, 'hidden', {{ value: {is_hidden}, configurable: true }});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+
+
 def test_a_hidden_page_asks_nothing(open_view, page):
     open_view(project="odd")
-    page.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))")
+    hide(page, "true")
     page.wait_for_function("!TL.poller.isAsking")
     rounds = page.evaluate("TL.poller.rounds")
     page.wait_for_timeout(2500)
     assert page.evaluate("TL.poller.rounds") == rounds
-    page.evaluate("Object.defineProperty(document, 'hidden', { value: false, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))")
+    hide(page, "false")
     page.wait_for_function(f"TL.poller.rounds > {rounds}")
 
 

@@ -8,20 +8,21 @@ from playwright.sync_api import expect
 from tests.browser.charts import wait_for_chart
 from tests.browser.fill import NASTY
 
+_BY_PLACE = ".sort((a, b) => parseFloat(a.style.top) - parseFloat(b.style.top))"
+
 
 def cells(page, column):
     """The texts of a column, from the top."""
-    rows = page.locator(".tl-table-row")
     return page.evaluate(
-        "(column) => [...document.querySelectorAll('.tl-table-row')].sort((a, b) => parseFloat(a.style.top) - parseFloat(b.style.top))"
-        ".map((row) => row.querySelector(`[data-col=\"${column}\"]`).textContent)",
+        f"(column) => [...document.querySelectorAll('.tl-table-row')]{_BY_PLACE}"
+        '.map((row) => row.querySelector(`[data-col="${column}"]`).textContent)',
         column,
-    ) if rows.count() else []
+    )
 
 
 def names_in_sidebar(page):
     return page.evaluate(
-        "[...document.querySelectorAll('.tl-run-list .tl-run')].sort((a, b) => parseFloat(a.style.top) - parseFloat(b.style.top)).map((row) => row.textContent)"
+        f"[...document.querySelectorAll('.tl-run-list .tl-run')]{_BY_PLACE}.map((row) => row.textContent)"
     )
 
 
@@ -72,7 +73,9 @@ def test_runs_are_grouped_by_config_and_by_each_tag(open_view, page):
     open_view(project="odd")
     page.get_by_label("Group runs by").select_option("config.max_iter")
     expect(page.locator(".tl-run-group")).to_have_count(3)
-    assert {"7", "None", "not set"} == {node.get_attribute("data-group") for node in page.locator(".tl-run-group").all()}
+    assert {"7", "None", "not set"} == {
+        node.get_attribute("data-group") for node in page.locator(".tl-run-group").all()
+    }
     page.get_by_label("Group runs by").select_option("tag")
     assert {"x", "y", "no tag"} == {node.get_attribute("data-group") for node in page.locator(".tl-run-group").all()}
 
@@ -81,10 +84,14 @@ def test_colours_are_the_same_on_every_tab_and_the_readers_own_is_kept(open_view
     open_view(project="odd", regex="^nan$")
     wait_for_chart(page, "nan", "c.lines.length === 3")
     run = page.evaluate("TL.store.ordered.find((run) => run.name === 'strange').id")
-    page.get_by_label("Colour of strange").evaluate("(input) => { input.value = '#123456'; input.dispatchEvent(new Event('input', { bubbles: true })); }")
+    page.get_by_label("Colour of strange").evaluate(
+        "(input) => { input.value = '#123456'; input.dispatchEvent(new Event('input', { bubbles: true })); }"
+    )
     wait_for_chart(page, "nan", f"c.lines.find((line) => line.run === '{run}').colour === '#123456'")
     page.get_by_role("tab", name="Runs").click()
-    expect(page.locator(f".tl-table-row[data-run='{run}'] .tl-swatch")).to_have_css("background-color", "rgb(18, 52, 86)")
+    expect(page.locator(f".tl-table-row[data-run='{run}'] .tl-swatch")).to_have_css(
+        "background-color", "rgb(18, 52, 86)"
+    )
     page.locator(f".tl-table-row[data-run='{run}'] .tl-run-name").click()
     expect(page.locator(".tl-run-head .tl-swatch")).to_have_css("background-color", "rgb(18, 52, 86)")
     page.reload()

@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -25,8 +26,9 @@ def test_the_first_chart_is_there_within_two_seconds(new_page, board):
 
 @pytest.mark.slow
 def test_a_live_page_leaves_the_browser_time(log, open_view):
-    runs = [log.init(project="busy", name=f"busy-{i}") for i in range(20)]
-    with log_of(runs, 2000):
+    with ExitStack() as stack:
+        runs = [stack.enter_context(log.init(project="busy", name=f"busy-{i}")) for i in range(20)]
+        log_rows(runs, 0, 2000)
         page = open_view(project="busy")
         wait_for_chart(page, "m0", "c.lines.length === 20")
         session = page.context.new_cdp_session(page)
@@ -43,25 +45,11 @@ def test_a_live_page_leaves_the_browser_time(log, open_view):
 
 def busy_s(session):
     """Seconds that the page's main thread has worked."""
-    return next(item["value"] for item in session.send("Performance.getMetrics")["metrics"] if item["name"] == "TaskDuration")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    return next(item["value"] for item in metrics if item["name"] == "TaskDuration")
 
 
 def log_rows(runs, start, number):
     for step in range(start, start + number):
         for run in runs:
             run.log({f"m{k}": step / (1 + k) + 5 * (step % 3) for k in range(50)}, step=step)
-
-
-class log_of:
-    """Logs the first rows of runs, and finishes them at the end."""
-
-    def __init__(self, runs, number):
-        self.runs = runs
-        log_rows(runs, 0, number)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for run in self.runs:
-            run.finish()

@@ -21,8 +21,6 @@ export function mount(name, element) {
   const place = element.querySelector(`[data-tl-panel="${CSS.escape(name)}"]`);
   if (!place || place.dataset.mounted) return;
   place.dataset.mounted = "1";
-  // Gradio sets the theme of the system when it starts, whatever the address has come to say by then.
-  applyTheme();
   new VIEWS[name](place);
   if (name === "sidebar" && window.innerWidth <= NARROW_PX) document.querySelector("#tl-sidebar.open .toggle-button")?.click();
   syncTab();

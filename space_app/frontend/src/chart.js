@@ -3,9 +3,9 @@
 import uPlot from "uplot";
 import { TL } from "./core.js";
 import { h, nameNode, setText } from "./dom.js";
-import { count, plural, tickLabels, duration, xTitle } from "./format.js";
+import { count, duration, plural, tickLabels, timeLabels, xTitle } from "./format.js";
 import { drawLines } from "./plot.js";
-import { clockTicks, extent, linearTicks, logTicks, padded, robust, symlogTicks } from "./ranges.js";
+import { clockTicks, extent, linearTicks, logTicks, padded, robust, symlogTicks, timeTicks } from "./ranges.js";
 import { Layer } from "./series.js";
 import { smooth } from "./smooth.js";
 import { colours } from "./theme.js";
@@ -90,7 +90,8 @@ export class Chart {
     const { xKind } = settingsOf(this.key);
     const zoom = zoomOf(this.key, xKind);
     const buckets = this.buckets(runs.length);
-    const signature = JSON.stringify([xKind, buckets, zoom, runs]);
+    // The epoch too: a cursor of a server that was restarted means nothing to the new one.
+    const signature = JSON.stringify([xKind, buckets, zoom, runs, TL.store.epoch]);
     const layer = zoom ? this.layers.window : this.layers.base;
     const since = layer.ask(signature);
     return {
@@ -245,7 +246,7 @@ export class Chart {
       padding: [8, 10, 0, 0],
       legend: { show: false },
       scales: {
-        x: { time: xKind === "time", distr: DISTRIBUTION[xScale], range: () => this.x },
+        x: { time: false, distr: DISTRIBUTION[xScale], range: () => this.x },
         y: { distr: DISTRIBUTION[yScale], range: () => this.y },
       },
       series: [{}, { show: true, scale: "y", paths: () => null, points: { show: false } }],
@@ -268,10 +269,12 @@ export class Chart {
   }
 
   xTicks(xKind, xScale) {
-    if (xKind === "time") return {};
     const most = (u) => Math.max(2, Math.floor(u.over.clientWidth / 74));
     if (xKind === "relative" && xScale === "linear") {
       return { splits: (u, _, low, high) => clockTicks(low, high, most(u)), values: (_, ticks) => ticks.map(duration) };
+    }
+    if (xKind === "time" && xScale === "linear") {
+      return { splits: (u, _, low, high) => timeTicks(low, high, most(u)), values: (_, ticks) => timeLabels(ticks) };
     }
     if (xScale === "log") {
       return { splits: (u, _, low, high) => logTicks(low, high, most(u)), values: (_, ticks) => ticks.map((tick) => tickLabels([tick], tick)[0]) };
@@ -365,11 +368,10 @@ export class Chart {
 
   hover() {
     const { left, top } = this.plot.cursor;
-    if (left === null || left < 0 || !this.lines.length) {
+    if (left === null || left < 0) {
       this.leave();
       return;
     }
-    this.isHovered = true;
     showTooltip(this, left, top);
     for (const other of TL.charts) {
       if (other === this || !other.isVisible || !other.plot || other.settings?.xKind !== this.settings.xKind) continue;
@@ -401,7 +403,7 @@ function fitting(u, ticks, labels) {
 function legendItem({ run, colour, numNonFinite }) {
   const name = TL.store.runs.get(run)?.name ?? run;
   return h(
-    "button.tl-legend-item", { type: "button", title: `${name}: click to hide`, on: {
+    "button.tl-legend-item", { type: "button", title: `${name}: click to hide`, "aria-label": `Hide ${name}`, on: {
       click: () => TL.emit("toggle", run), mouseenter: () => TL.hover(run), mouseleave: () => TL.hover(null),
     } },
     h("span.tl-swatch", { style: { background: colour } }), nameNode(name, "tl-legend-name"), numNonFinite ? h("span.tl-legend-odd", {}, `${count(numNonFinite)} NaN or Inf`) : null,

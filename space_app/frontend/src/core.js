@@ -156,10 +156,7 @@ class Core {
       const question = chart.question();
       if (question) questions.set(question.panel.id, { chart, ...question });
     }
-    const body = {
-      project: store.project, epoch: store.epoch, cursor: store.cursor, want_runs: true,
-      panels: [...questions.values()].map(({ panel }) => panel),
-    };
+    const body = { project: store.project, epoch: store.epoch, cursor: store.cursor, want_runs: true, ...shared(questions) };
     const response = await fetch(url("t/poll"), {
       method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal,
     });
@@ -198,6 +195,17 @@ class Core {
     if (!wasLoaded) this.poller.poke();
     this.emit("data");
   }
+}
+
+/** The panels of a question; the list of runs that most of them share is sent once. */
+function shared(questions) {
+  const panels = [...questions.values()].map(({ panel }) => panel);
+  const lists = new Map();
+  for (const { runs } of panels) lists.set(runs.join(), { runs, num: (lists.get(runs.join())?.num ?? 0) + 1 });
+  const most = [...lists.values()].sort((a, b) => b.num - a.num)[0];
+  if (!most) return { panels };
+  const text = most.runs.join();
+  return { runs: most.runs, panels: panels.map(({ runs, ...panel }) => (runs.join() === text ? panel : { ...panel, runs })) };
 }
 
 /** What this browser remembers, under a name; private windows may forbid it. */

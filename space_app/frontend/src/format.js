@@ -62,6 +62,18 @@ export function moment(seconds) {
   return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
 }
 
+/** Labels of moments: the time as fine as the ticks need it, the day where a new one begins. */
+export function timeLabels(ticks) {
+  const step = ticks.length > 1 ? ticks[1] - ticks[0] : 60;
+  return ticks.map((tick, i) => {
+    const [day, time] = moment(tick + 1e-6).split(" ");
+    const isNewDay = i > 0 && moment(ticks[i - 1]).split(" ")[0] !== day;
+    if (step >= 86400 || isNewDay) return day.slice(5);
+    if (step >= 60) return time.slice(0, 5);
+    return step >= 1 ? time : `${time.slice(3)}${(((tick % 1) + 1e-6) % 1).toFixed(6).slice(1, step >= 0.1 ? 3 : step >= 0.01 ? 4 : 5)}`;
+  });
+}
+
 /** How long ago: "now", "12 s ago", "5 min ago", "3 h ago", then the date. */
 export function ago(seconds, now) {
   const age = now - seconds;

@@ -129,6 +129,12 @@ export function clockTicks(low, high, most) {
   return ticks;
 }
 
+/** Ticks of an axis of moments, in seconds since the epoch: round on the reader's clock. */
+export function timeTicks(low, high, most) {
+  const offset = new Date(low * 1000).getTimezoneOffset() * 60;
+  return clockTicks(low - offset, high - offset, most).map((tick) => tick + offset);
+}
+
 /** Ticks of a symmetric log axis: powers of ten on both sides of zero. */
 export function symlogTicks(low, high, most) {
   const powers = [];

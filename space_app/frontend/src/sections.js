@@ -8,7 +8,7 @@ const MAX_LONELY = 4;
  * Where a folder has more than four sub-folders of a single key each (one per layer), they become one section.
  *
  * @param {string[]} keys
- * @returns {{name: string, keys: string[]}[]} the section without a prefix first, then by name; digits by size.
+ * @returns {{name: string, keys: string[]}[]} the section without a prefix first, then training, validation, tests, then by name.
  */
 export function sections(keys) {
   const groups = new Map();
@@ -28,8 +28,13 @@ export function sections(keys) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
   return [...groups]
     .map(([name, members]) => ({ name, keys: members.sort(order) }))
-    .sort((a, b) => (a.name === "" ? -1 : b.name === "" ? 1 : order(a.name, b.name)));
+    .sort((a, b) => rank(a.name) - rank(b.name) || order(a.name, b.name));
 }
+
+const FIRST = [/^$/, /^train/i, /^(val|dev)/i, /^eval/i, /^test/i];
+
+/** What one looks at first stands first: no prefix, training, validation, tests; then the rest by name. */
+const rank = (name) => (FIRST.findIndex((pattern) => pattern.test(name)) + 1 || FIRST.length + 1);
 
 const prefix = (key) => key.slice(0, Math.max(0, key.lastIndexOf("/")));
 

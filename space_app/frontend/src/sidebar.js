@@ -150,7 +150,8 @@ export class Sidebar {
         h("input", { type: "checkbox", "aria-label": `Draw ${run.name}`, on: { change: (event) => this.select([id], event.target.checked) } }),
         h("label.tl-swatch-button", { title: "Change the colour" }, h("span.tl-swatch"), h("input", { type: "color", "aria-label": `Colour of ${run.name}`, on: { input: (event) => TL.recolour(id, event.target.value) } })),
         h("span.tl-state"),
-        h("button.tl-run-name", { type: "button", on: { click: () => TL.set({ run: id, tab: "run" }) } }, nameNode(run.name)));
+        h("button.tl-run-name", { type: "button", on: { click: () => TL.set({ run: id, tab: "run" }) } }, nameNode(run.name)),
+        h("button.tl-only", { type: "button", title: "Draw this run alone", "aria-label": `Draw only ${run.name}`, on: { click: () => TL.set({ runs: { mode: "only", ids: new Set([id]) } }) } }, "only"));
       node.runName = run.name;
     }
     const [box, swatch, state, name] = node.children;

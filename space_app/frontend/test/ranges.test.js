@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { clockTicks, extent, linearTicks, logTicks, nearest, padded, robust, symlogTicks } from "../src/ranges.js";
+import { timeLabels } from "../src/format.js";
+import { clockTicks, extent, linearTicks, logTicks, nearest, padded, robust, symlogTicks, timeTicks } from "../src/ranges.js";
 
 const series = (y) => ({ x: y.map((_, i) => i), y, length: y.length });
 const ALL = { x0: -Infinity, x1: Infinity };
@@ -49,4 +50,12 @@ test("durations tick on a clock, symmetric log on both sides of zero", () => {
   assert.deepEqual(clockTicks(0, 300, 6), [0, 60, 120, 180, 240, 300]);
   assert.deepEqual(clockTicks(0, 7300, 5), [0, 1800, 3600, 5400, 7200]);
   assert.deepEqual(symlogTicks(-150, 2000, 20), [-100, -10, -1, 0, 1, 10, 100, 1000]);
+});
+
+test("moments tick on the reader's clock, with the day where one begins", () => {
+  const noon = new Date(2026, 2, 1, 12).getTime() / 1000;
+  const ticks = timeTicks(noon, noon + 86_400, 5);
+  assert.deepEqual(timeLabels(ticks), ["12:00", "18:00", "03-02", "06:00", "12:00"]);
+  assert.deepEqual(timeLabels(timeTicks(noon + 1, noon + 4, 4)), ["12:00:01", "12:00:02", "12:00:03", "12:00:04"]);
+  assert.deepEqual(timeLabels(timeTicks(noon, noon + 0.4, 3)), ["00:00.0", "00:00.2", "00:00.4"]);
 });

@@ -5,8 +5,13 @@ import { between, place, sections } from "../src/sections.js";
 
 test("keys are grouped up to their last slash; the ones without come first", () => {
   assert.deepEqual(sections(["train/loss", "lr", "a/b/c", "train/acc", "a/b/d"]), [
-    { name: "", keys: ["lr"] }, { name: "a/b", keys: ["a/b/c", "a/b/d"] }, { name: "train", keys: ["train/acc", "train/loss"] },
+    { name: "", keys: ["lr"] }, { name: "train", keys: ["train/acc", "train/loss"] }, { name: "a/b", keys: ["a/b/c", "a/b/d"] },
   ]);
+});
+
+test("training, validation and tests come before the rest", () => {
+  const names = sections(["grad/w", "test/a", "b/x", "val/a", "train/a", "plain"]).map((section) => section.name);
+  assert.deepEqual(names, ["", "train", "val", "test", "b", "grad"]);
 });
 
 test("digits are ordered by size", () => {
@@ -16,8 +21,8 @@ test("digits are ordered by size", () => {
 test("one key per layer becomes one section, not thousands", () => {
   const keys = Array.from({ length: 5000 }, (_, i) => `grad/layer${i}/w`);
   const found = sections([...keys, "train/loss"]);
-  assert.deepEqual(found.map((section) => [section.name, section.keys.length]), [["grad", 5000], ["train", 1]]);
-  assert.equal(found[0].keys[10], "grad/layer10/w");
+  assert.deepEqual(found.map((section) => [section.name, section.keys.length]), [["train", 1], ["grad", 5000]]);
+  assert.equal(found[1].keys[10], "grad/layer10/w");
 });
 
 const SIZE = { cardWidth: 300, cardHeight: 200, headHeight: 30, gap: 10 };
