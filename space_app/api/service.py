@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import pyarrow.compute as pc
 
-from space_app.api.wire import Arrays, flatten, numbers, plain, to_json
+from space_app.api.wire import Arrays, flatten, numbers, plain, to_json, with_field
 from trackio_like.format.names import JournalName
 from trackio_like.query.history import read_history
 from trackio_like.query.index import ProjectIndex
@@ -69,7 +70,7 @@ class Service:
         self._indexes: OrderedDict[str, ProjectIndex] = OrderedDict()
         self._looked: dict[str, float] = {}
         self._meta: tuple[float, dict[str, Any]] = (float("-inf"), {})
-        self._run_json: dict[tuple[str, str], tuple[int, dict[str, Any]]] = {}
+        self._run_json: WeakKeyDictionary[RunIndex, tuple[int, bytes]] = WeakKeyDictionary()
 
     # -- meta ----------------------------------------------------------------------------------------------------
 
@@ -126,14 +127,13 @@ class Service:
                 "cursor": cursor,
                 "reset": is_reset,
                 "now_us": time.time_ns() // 1000,
-                "runs": runs,
                 "removed": index.removed(since=since) if since else [],
                 "keys": index.keys if has_keys else None,
                 "definitions": [asdict(item) for item in index.definitions] if has_definitions else None,
                 "series": series,
                 "arrays": arrays.table,
             }
-        return arrays.packed(to_json(header))
+        return arrays.packed(with_field(to_json(header), "runs", runs))
 
     @staticmethod
     def _curve_line(panel_id: str, curve: Any, arrays: Arrays) -> dict[str, Any]:
@@ -152,12 +152,15 @@ class Service:
             "y": arrays.add(curve.y_K, is_shared=False),
         }
 
-    def _run_line(self, run: RunIndex, since: int) -> dict[str, Any]:
-        cached = self._run_json.get((run.project, run.run_id))
-        if cached is None or cached[0] != run.changed_at:
-            cached = (run.changed_at, _identity(run))
-            self._run_json[run.project, run.run_id] = cached
-        return {**cached[1], "last": numbers(run.summaries["metrics"].last_values(since=since))}
+    def _run_line(self, run: RunIndex, since: int) -> bytes:
+        """A run for the list, as JSON: whole ones are kept, for every page begins with all of them."""
+        kept = self._run_json.get(run)
+        if since == 0 and kept is not None and kept[0] == run.changed_at:
+            return kept[1]
+        line = to_json({**_identity(run), "last": numbers(run.summaries["metrics"].last_values(since=since))})
+        if since == 0:
+            self._run_json[run] = (run.changed_at, line)
+        return line
 
     # -- one run -------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -16,8 +17,21 @@ _ALIGN: Final = 8
 
 def to_json(value: Any) -> bytes:
     """A value of `plain` as JSON bytes."""
-    # ASCII, because a name may hold a lone surrogate, which UTF-8 cannot.
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a name may hold a lone surrogate, which only an escape in ASCII can carry
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def with_field(document: bytes, name: str, items: Sequence[bytes]) -> bytes:
+    """An object with one more field, a list, whose items are JSON already.
+
+    Args:
+        document: JSON of an object with at least one field.
+        name: of the new field.
+        items: JSON each.
+    """
+    return b"".join([document[:-1], b',"', name.encode(), b'":[', b",".join(items), b"]}"])
 
 
 def plain(value: Any) -> Any:
@@ -102,4 +116,4 @@ class Arrays:
         return b"".join([len(header).to_bytes(4, "little"), header, *self._chunks])
 
 
-__all__ = ["Arrays", "flatten", "numbers", "plain", "to_json"]
+__all__ = ["Arrays", "flatten", "numbers", "plain", "to_json", "with_field"]

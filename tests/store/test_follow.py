@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.store.recording import Recorded, Row, rows_of
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.store.faults import Faults
-from trackio_like.store.follow import Delta, RunFollower
+from trackio_like.store.follow import Delta, RunFollower, Spans
 
 
 def metric_rows(delta: Delta) -> list[Row]:
@@ -34,9 +34,9 @@ class Interrupted(RunFollower):
 
     between: Callable[[], None] = staticmethod(lambda: None)
 
-    def _list_shards(self) -> bool:
+    def _list_shards(self, spans: Spans) -> bool:
         self.between()
-        return super()._list_shards()
+        return super()._list_shards(spans)
 
 
 changes = st.sampled_from(["log", "log", "log", "system", "event", "seal", "seal", "compact", "drop"])

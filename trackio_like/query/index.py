@@ -11,7 +11,6 @@ from typing import Final
 import duckdb
 
 from trackio_like.format.names import decode_name
-from trackio_like.format.records import ScalarKind
 from trackio_like.query.fold import RUNNING
 from trackio_like.query.liveness import Liveness
 from trackio_like.query.load import Columns, load_points
@@ -30,6 +29,8 @@ QUIET_INTERVAL_S: Final = 3.0
 _MAX_POINTS_AT_ONCE: Final = 1_500_000
 """Bounds the memory of one query: six columns of eight bytes a point, twice."""
 _MAX_TRIES: Final = 3
+_SHRINK_EVERY: Final = 16
+"""Growing series are weighed now and then; loaded ones at once."""
 
 
 class ProjectIndex:
@@ -88,7 +89,8 @@ class ProjectIndex:
                 self._note_change(run, cursor, was_visible=was_visible)
         if changed:
             self.cursor = cursor
-            self.cache.shrink()
+            if cursor % _SHRINK_EVERY == 0:
+                self.cache.shrink()
         return changed
 
     def _find_runs(self) -> bool:
@@ -187,7 +189,8 @@ class ProjectIndex:
         missing = [id_ for id_ in wanted if id_ not in found and self._changed_at(id_) is not None]
         for group in self._in_portions(missing):
             found.update(self._load(group))
-        self.cache.shrink(keep=max(1, len(found)))
+        if missing:
+            self.cache.shrink(keep=max(1, len(found)))
         return found
 
     def _changed_at(self, id_: SeriesId) -> int | None:
@@ -210,26 +213,30 @@ class ProjectIndex:
     def _load(self, ids: list[SeriesId]) -> dict[SeriesId, Series]:
         """Reads series of one kind."""
         kind = ids[0].kind
-        for is_last in (False,) * (_MAX_TRIES - 1) + (True,):
-            reads = {(id_.run_id, read.shard.path): read for id_ in ids for read in self._reads_of(id_)}
+        keys = sorted({id_.key for id_ in ids})
+        for _ in range(_MAX_TRIES):
             try:
-                sealed = load_points(list(reads.values()), sorted({id_.key for id_ in ids}))
+                reads = {id_: self._runs[id_.run_id].reads_of(kind, id_.key) for id_ in ids}
+                files = list({read.shard.path: read for own in reads.values() for read in own}.values())
+                sealed = load_points(files, keys)
                 break
             except (duckdb.Error, OSError):
-                if is_last:
-                    sealed = self._load_one_by_one(list(reads.values()), sorted({id_.key for id_ in ids}))
-                    break
                 # Compacted away since it was listed: look again, which also takes in what is new.
                 for run_id in {id_.run_id for id_ in ids}:
                     self._runs[run_id].relist()
                 self.refresh()
         else:
-            raise AssertionError("the last try always ends the loop")
-        order = {key: position for position, key in enumerate(reads)}
-        return {id_: self._assemble(id_, kind, order, sealed) for id_ in ids}
-
-    def _reads_of(self, id_: SeriesId) -> list[ShardRead]:
-        return [r for r in self._runs[id_.run_id].reads_of(id_.kind, id_.key) if r.shard.path not in self.faults]
+            # The same file fails each time.
+            reads = {id_: self._runs[id_.run_id].reads_of(kind, id_.key) for id_ in ids}
+            files = list({read.shard.path: read for own in reads.values() for read in own}.values())
+            sealed = self._load_one_by_one(files, keys)
+        position = {read.shard.path: number for number, read in enumerate(files)}
+        return {
+            id_: self._assemble(
+                id_, [(r.shard.name.writer, sealed.get((position[r.shard.path], id_.key))) for r in reads[id_]]
+            )
+            for id_ in ids
+        }
 
     def _load_one_by_one(self, reads: list[ShardRead], keys: list[str]) -> dict[tuple[int, str], Columns]:
         """What can be read, where one file stops the query for all."""
@@ -243,24 +250,15 @@ class ProjectIndex:
             found.update({(position, key): columns for (_, key), columns in own.items()})
         return found
 
-    def _assemble(
-        self,
-        id_: SeriesId,
-        kind: ScalarKind,
-        order: dict[tuple[str, Path], int],
-        sealed: dict[tuple[int, str], Columns],
-    ) -> Series:
+    def _assemble(self, id_: SeriesId, sealed: list[tuple[str, Columns | None]]) -> Series:
+        """One series of what shards held, by writer and in order, and of what is in none yet."""
         run = self._runs[id_.run_id]
         parts: dict[str, list[Columns]] = {}
-        for read in self._reads_of(id_):
-            position = order.get((id_.run_id, read.shard.path))
-            columns = None if position is None else sealed.get((position, id_.key))
+        for writer, columns in (*sealed, *run.tail_points(id_.kind, id_.key)):
             if columns is not None:
-                parts.setdefault(read.shard.name.writer, []).append(columns)
-        for writer, columns in run.tail_points(kind, id_.key):
-            parts.setdefault(writer, []).append(columns)
-        series = Series({writer: _join(own) for writer, own in parts.items()}, has_steps=kind == "metrics")
-        series.mark(run.summaries[kind].changed_at(id_.key) or self.cursor, run.writers)
+                parts.setdefault(writer, []).append(columns)
+        series = Series({writer: _join(own) for writer, own in parts.items()}, has_steps=id_.kind == "metrics")
+        series.mark(run.summaries[id_.kind].changed_at(id_.key) or self.cursor, run.writers)
         self.cache.put(id_, series)
         return series
 

@@ -8,11 +8,11 @@ from typing import Final
 from trackio_like.format.records import Header
 from trackio_like.run.host import is_alive
 
-_CHECK_EVERY_S: Final = 1.0
+_CHECK_EVERY_S: Final = 4.0
 
 
 class Liveness:
-    """Looks at this host's processes, each at most once a second; not thread-safe."""
+    """Looks at this host's processes, each at most every few seconds; not thread-safe."""
 
     def __init__(self, host: str) -> None:
         """Starts with nothing checked.

@@ -130,14 +130,26 @@ def load_events(read: ShardRead) -> list[Event]:
         pa.ArrowException: it is damaged.
     """
     columns = ["writer", "seq", "attempt", "time", "type", "payload"]
-    table = pq.read_table(read.shard.path, columns=columns, partitioning=None)
-    times = table.column("time").cast(pa.int64()).to_pylist()
+    table = read_columns(read, columns)
+    times = _microseconds(table).tolist()
     rows = zip(*(table.column(name).to_pylist() for name in columns), times, strict=True)
     return [
         Event(time_us=time_us, writer=writer, seq=seq, attempt=attempt, type=type_, payload=_map(payload))
         for writer, seq, attempt, _, type_, payload, time_us in rows
         if seq > read.after
     ]
+
+
+def read_columns(read: ShardRead, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a small shard.
+
+    Raises:
+        OSError: the file is gone.
+        pa.ArrowException: it is damaged.
+    """
+    # Not `read_table`, whose first call imports the datasets of pyarrow for a third of a second.
+    with pq.ParquetFile(read.shard.path) as file:
+        return file.read(columns=list(columns), use_threads=False)
 
 
 def load_time_span(read: ShardRead) -> tuple[int, int]:
@@ -148,9 +160,13 @@ def load_time_span(read: ShardRead) -> tuple[int, int]:
         pa.ArrowException: it is damaged.
         ValueError: it has no row.
     """
-    table = pq.read_table(read.shard.path, columns=["time"], partitioning=None)
-    times = table.column("time").cast(pa.int64()).to_numpy()
+    times = _microseconds(read_columns(read, ["time"]))
     return int(times.min()), int(times.max())
+
+
+def _microseconds(table: pa.Table) -> Ints:
+    # Not `cast`, whose first call imports all of pyarrow's functions.
+    return np.asarray(table.column("time").to_numpy().astype("datetime64[us]").astype(np.int64))
 
 
 def _map(text: str) -> dict[str, object]:
@@ -161,4 +177,4 @@ def _map(text: str) -> dict[str, object]:
     return document if isinstance(document, dict) else {}
 
 
-__all__ = ["Columns", "load_events", "load_points", "load_time_span", "open_cursor"]
+__all__ = ["Columns", "load_events", "load_points", "load_time_span", "open_cursor", "read_columns"]

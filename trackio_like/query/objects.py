@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from trackio_like.query.load import read_columns
 from trackio_like.store.faults import Faults
 from trackio_like.store.follow import Delta, RunFollower
 from trackio_like.store.shard_files import ShardRead
@@ -77,7 +77,7 @@ def _unsealed(delta: Delta) -> Iterator[LoggedObject]:
 
 def _sealed(read: ShardRead, faults: Faults) -> list[LoggedObject]:
     try:
-        table = pq.read_table(read.shard.path, columns=list(_COLUMNS), partitioning=None)
+        table = read_columns(read, _COLUMNS)
     except FileNotFoundError:
         raise
     except (OSError, pa.ArrowException, KeyError) as error:

@@ -61,6 +61,8 @@ class RunIndex:
         self.summaries: dict[ScalarKind, Summary] = {kind: Summary() for kind in SCALAR_KINDS}
         self.writers: dict[str, WriterSigns] = {}
         self.events: list[Event] = []
+        self.origin_us = 0
+        """Time of the first row: zero of the relative axis."""
         self._faults = faults
         self._follower = RunFollower(path, faults=faults)
         self._folded = FoldedEvents()
@@ -82,12 +84,6 @@ class RunIndex:
     def name(self) -> str:
         """The run's name, else its id."""
         return self.description.name or self.run_id
-
-    @property
-    def origin_us(self) -> int:
-        """Time of the first row: zero of the relative axis."""
-        firsts = [signs.first_us for signs in self._signs.values() if signs.first_us is not None]
-        return min(firsts, default=self.description.created_us or 0)
 
     @property
     def last_us(self) -> int:
@@ -171,6 +167,8 @@ class RunIndex:
             for writer, signs in self._signs.items()
         }
         self.description = describe(self._folded, self.writers)
+        firsts = [signs.first_us for signs in self._signs.values() if signs.first_us is not None]
+        self.origin_us = min(firsts, default=self.description.created_us or 0)
 
     def _look_for_dead(self, liveness: Liveness) -> bool:
         if self.description.state != RUNNING:
@@ -274,7 +272,7 @@ class RunIndex:
 
     def _grow_series(self, writer: str, blocks: list[Block], cache: SeriesCache, grown: set[SeriesId]) -> None:
         for id_, series in cache.of_run(self.run_id).items():
-            points = gather(id_.key, [block for block in blocks if block.kind == id_.kind])
+            points = gather(id_.kind, id_.key, blocks)
             if points is not None:
                 _grow(series, writer, points)
                 grown.add(id_)
@@ -302,20 +300,26 @@ class RunIndex:
         covered = self._follower.covered(kind)
         by_writer: dict[str, list[Block]] = {}
         for writer, block in self._tail[kind]:
-            new = block.after(covered.get(writer, 0)) if key in block.keys else None
+            new = block.after(covered.get(writer, 0)) if key in block.positions else None
             if new is not None:
                 by_writer.setdefault(writer, []).append(new)
         for writer, blocks in by_writer.items():
-            points = gather(key, blocks)
+            points = gather(kind, key, blocks)
             if points is not None:
                 yield writer, points
 
 
-def gather(key: str, blocks: list[Block]) -> Columns | None:
+def gather(kind: ScalarKind, key: str, blocks: list[Block]) -> Columns | None:
     """A key's points in one writer's blocks, in the order of the calls; None where there are none."""
-    found = [(block, block.keys.index(key)) for block in blocks if key in block.keys]
+    found = [(b, position) for b in blocks if (position := b.positions.get(key)) is not None and b.kind == kind]
     if not found:
         return None
+    if len(found) == 1:
+        [(block, position)] = found
+        step_N = np.zeros_like(block.seq_C) if block.step_C is None else block.step_C
+        return Columns(
+            seq_N=block.seq_C, step_N=step_N, time_N=block.time_C, value_N=block.value_CK[:, position].copy()
+        )
     seq_N = np.concatenate([block.seq_C for block, _ in found])
     step_N = np.concatenate([np.zeros_like(b.seq_C) if b.step_C is None else b.step_C for b, _ in found])
     time_N = np.concatenate([block.time_C for block, _ in found])

@@ -61,6 +61,7 @@ class Series:
         self.drawn: dict[str, tuple[Lane, ...]] = {}
         """Lanes by x axis, as they were last drawn."""
         self._marks: deque[Mark] = deque(maxlen=_MAX_MARKS)
+        self._laid_out: tuple[str, ...] = ()
 
     @property
     def num_bytes(self) -> int:
@@ -70,7 +71,10 @@ class Series:
 
     def mark(self, cursor: int, writers: Mapping[str, WriterSigns]) -> None:
         """Notes that the points are now those of a cursor."""
-        self.layout = lay_out(self.points, writers, has_steps=self.has_steps)
+        # A writer's attempt, rank and first point never change, so only a new writer makes another layout.
+        present = tuple(self.points)
+        if present != self._laid_out:
+            self.layout, self._laid_out = lay_out(self.points, writers, has_steps=self.has_steps), present
         counts = {writer: len(points) for writer, points in self.points.items()}
         self._marks.append(Mark(cursor, self.layout, counts))
 

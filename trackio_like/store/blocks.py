@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -38,6 +39,11 @@ class Block:
     big_ints: tuple[tuple[int, int, int], ...]
     """(call, key, value) of each integer that float64 cannot hold."""
 
+    @property
+    def positions(self) -> dict[str, int]:
+        """Where each key's column is; shared by blocks of the same keys."""
+        return _positions(self.keys)
+
     def after(self, seq: int) -> Block | None:
         """The calls with a larger sequence number, or None where there is none."""
         start = bisect_right(self.seq_C, seq)
@@ -53,6 +59,11 @@ class Block:
             value_CK=self.value_CK[start:],
             big_ints=tuple((call - start, key, value) for call, key, value in self.big_ints if call >= start),
         )
+
+
+@lru_cache(maxsize=1024)
+def _positions(keys: tuple[str, ...]) -> dict[str, int]:
+    return {key: position for position, key in enumerate(keys)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

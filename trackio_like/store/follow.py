@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from trackio_like.format.names import Kind, ShardName
-from trackio_like.format.ranges import covered_seqs, plan_reads
+from trackio_like.format.ranges import Read, covered_seqs, plan_reads
 from trackio_like.format.records import Header
 from trackio_like.store.blocks import Batch
 from trackio_like.store.faults import Faults
@@ -22,6 +22,9 @@ from trackio_like.store.watch import WatchedFolder
 FOLLOWED: Final[tuple[Kind, ...]] = ("metrics", "system", "events", "objects")
 _MAX_LISTINGS: Final = 5
 """How often a folder is listed again while its files vanish between listing and opening."""
+
+Spans = dict[str, tuple[int, int]]
+"""First and last sequence number, by writer."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,8 +58,8 @@ class RunFollower:
         self._faults = faults
         self._journals = JournalFollower(path / "journal", faults=faults)
         self._folders: dict[Kind, WatchedFolder] = {kind: WatchedFolder(path / kind) for kind in FOLLOWED}
-        self._shards: dict[Kind, dict[ShardName, Shard]] = {kind: {} for kind in FOLLOWED}
-        self._plans: dict[Kind, list[ShardRead]] = {kind: [] for kind in FOLLOWED}
+        self._shards: dict[Kind, dict[ShardName, Shard | None]] = {kind: {} for kind in FOLLOWED}
+        self._plans: dict[Kind, list[Read]] = {kind: [] for kind in FOLLOWED}
         self._covered: dict[Kind, dict[str, int]] = {kind: {} for kind in FOLLOWED}
         self._seen: dict[Kind, dict[str, int]] = {kind: {} for kind in FOLLOWED}
 
@@ -71,8 +74,19 @@ class RunFollower:
         return self._journals.num_open
 
     def plan(self, kind: Kind) -> list[ShardRead]:
-        """The shards that together hold each sealed row once, as of the last look."""
-        return self._plans[kind]
+        """The shards that together hold each sealed row once, as of the last look.
+
+        Raises:
+            FileNotFoundError: one of them is gone: `relist` and `advance`.
+        """
+        # Shards whose rows were all met in journals are opened only now: a live run makes a new one every second.
+        if None in self._shards[kind].values() and not self._open_new(kind, reach=None):
+            raise FileNotFoundError(self._folders[kind].path)
+        return [
+            ShardRead(shard=shard, after=read.after)
+            for read in self._plans[kind]
+            if (shard := self._shards[kind][read.shard]) is not None
+        ]
 
     def covered(self, kind: Kind) -> dict[str, int]:
         """How far the shards of a kind reach, by writer, as of the last look."""
@@ -85,10 +99,9 @@ class RunFollower:
             look_at_shards: False saves a look into the shards' folders where journals tell that nothing moved.
         """
         delta = Delta(batches=self._journals.read())
-        is_forced = self._journals.has_lost_tail or bool(delta.batches)
-        if look_at_shards or is_forced:
-            delta.has_new_listing = self._list_shards()
         spans = _contiguous_spans(delta.batches)
+        if look_at_shards or delta.batches or self._journals.has_lost_tail:
+            delta.has_new_listing = self._list_shards(spans)
         for kind in FOLLOWED:
             seen = self._seen[kind]
             if delta.has_new_listing:
@@ -104,39 +117,45 @@ class RunFollower:
         for kind in FOLLOWED:
             self._folders[kind] = WatchedFolder(self.path / kind)
 
-    def _list_shards(self) -> bool:
+    def _list_shards(self, spans: Spans) -> bool:
         changed = False
         for kind in FOLLOWED:
             for _ in range(_MAX_LISTINGS):
                 if not self._folders[kind].refresh():
                     break
                 changed = True
-                if self._open_new(kind):
+                if self._open_new(kind, reach=_reach(self._seen[kind], spans)):
                     break
                 # A file that vanished under us was compacted away just now: the next listing has its successor.
                 self._folders[kind] = WatchedFolder(self.path / kind)
         return changed
 
-    def _open_new(self, kind: Kind) -> bool:
+    def _open_new(self, kind: Kind, *, reach: dict[str, int] | None) -> bool:
         """Takes over a listing.
+
+        Args:
+            kind: whose.
+            reach: how far each writer's rows are known without shards: a writer with all of them within needs none
+                opened now; None opens all.
 
         Returns:
             False where a file was gone before it could be opened.
         """
         folder, known = self._folders[kind], self._shards[kind]
         names = parse_shard_names(folder.names)
-        wanted = {read.shard for read in plan_reads(names)}
-        usable: dict[ShardName, Shard] = {}
-        pending = sorted(names)
+        plan, covered = plan_reads(names), covered_seqs(names)
+        usable: dict[ShardName, Shard | None] = {}
+        pending = [read.shard for read in plan]
         while pending:
             name = pending.pop()
-            if name not in wanted:
+            shard = known.get(name)
+            if shard is None and reach is not None and covered[name.writer] <= reach.get(name.writer, 0):
+                usable[name] = None
                 continue
             path = folder.path / str(name)
             try:
-                shard = known.get(name) or (
-                    None if path in self._faults else open_shard(path, kind, name, faults=self._faults)
-                )
+                if shard is None and path not in self._faults:
+                    shard = open_shard(path, kind, name, faults=self._faults)
             except FileNotFoundError:
                 return False
             if shard is not None:
@@ -144,37 +163,47 @@ class RunFollower:
                 continue
             # What a damaged shard would have covered may still be there in smaller ones.
             names.remove(name)
-            wanted = {read.shard for read in plan_reads(names)}
-            pending = sorted(wanted - usable.keys())
-        self._shards[kind] = {name: shard for name, shard in usable.items() if name in wanted}
-        plan = plan_reads(self._shards[kind])
-        self._plans[kind] = [ShardRead(shard=usable[read.shard], after=read.after) for read in plan]
+            plan = plan_reads(names)
+            pending = [read.shard for read in plan if read.shard not in usable]
+        self._plans[kind] = plan
+        self._shards[kind] = {read.shard: usable[read.shard] for read in plan}
         self._covered[kind] = covered_seqs(self._shards[kind])
         return True
 
-    def _unseen(self, kind: Kind, spans: dict[str, tuple[int, int]]) -> list[ShardRead]:
+    def _unseen(self, kind: Kind, spans: Spans) -> list[ShardRead]:
         seen = self._seen[kind]
-        unseen: dict[str, list[ShardRead]] = {}
+        unseen: dict[str, list[Read]] = {}
         for read in self._plans[kind]:
-            writer, last = read.shard.name.writer, read.shard.name.last
-            after = max(read.after, seen.get(writer, 0))
-            if last > after:
-                unseen.setdefault(writer, []).append(ShardRead(shard=read.shard, after=after))
+            if read.shard.last > max(read.after, seen.get(read.shard.writer, 0)):
+                unseen.setdefault(read.shard.writer, []).append(read)
+        reach = _reach(seen, spans)
         reads: list[ShardRead] = []
         for writer, own in unseen.items():
-            last = own[-1].shard.name.last
-            first_new, last_new = spans.get(writer, (last + 1, 0))
+            last = own[-1].shard.last
             # All or nothing, because shards are taken in before batches: a part of each would be out of order.
-            if first_new <= seen.get(writer, 0) + 1 and last <= last_new:
+            if last <= reach.get(writer, 0):
                 continue
-            reads += own
+            before = seen.get(writer, 0)
+            for read in own:
+                shard = self._shards[kind][read.shard]
+                assert shard is not None, "a writer's shards are passed over only where all its rows are known"
+                reads.append(ShardRead(shard=shard, after=max(read.after, before)))
             seen[writer] = last
         return reads
 
 
-def _contiguous_spans(batches: list[Batch]) -> dict[str, tuple[int, int]]:
+def _reach(seen: dict[str, int], spans: Spans) -> dict[str, int]:
+    """How far each writer's rows are known without shards: what was seen before, and what follows without a gap."""
+    reach = dict(seen)
+    for writer, (first, last) in spans.items():
+        if first <= reach.get(writer, 0) + 1:
+            reach[writer] = max(reach.get(writer, 0), last)
+    return reach
+
+
+def _contiguous_spans(batches: list[Batch]) -> Spans:
     """First and last seq of each writer's batches, of those writers whose batches leave no gap among themselves."""
-    spans: dict[str, tuple[int, int]] = {}
+    spans: Spans = {}
     gapped: set[str] = set()
     for batch in batches:
         writer = batch.header.writer
