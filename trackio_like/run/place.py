@@ -27,8 +27,8 @@ def writable_root(root: Path) -> Path:
     except OSError as error:
         fallback = _fallback()
         warn_user(
-            f"{root} cannot be written ({error.strerror or error}); this run is stored in {fallback} instead. Nothing "
-            f"is lost: open it with `trackio-like show --root {fallback}`, or set TRACKIO_DIR to a folder that can be written."
+            f"{root} cannot be written ({error.strerror or error}); this run is stored in {fallback} instead. "
+            f"Nothing is lost: open it with `trackio-like show --root {fallback}`, or set TRACKIO_DIR to a folder that can be written."
         )
         return fallback
     return root
