@@ -97,12 +97,13 @@ class ProjectIndex:
         if self._root_folder.refresh():
             for path in project_folders(self.root, self.project):
                 self._folders.setdefault(path, WatchedFolder(path))
-        changed = False
-        for folder in self._folders.values():
-            if not folder.refresh():
-                continue
+        moved = [folder for folder in self._folders.values() if folder.refresh()]
+        if not moved:
+            return False
+        for folder in moved:
             for name in sorted(folder.names):
                 self._meet(folder.path / name)
+        changed = False
         for run_id in [run_id for run_id, run in self._runs.items() if not self._is_listed(run)]:
             run = self._runs.pop(run_id)
             self.cache.drop_run(run_id)

@@ -85,7 +85,8 @@ def draw(series: Series, *, axis: str, origin_us: int, x_series: Series | None) 
 
     Args:
         series: marked since its points changed last.
-        axis: `step`, `relative` (seconds since the origin), `time` (seconds since the epoch) or `metric:<key>`.
+        axis: `step` (`relative` where the kind has none), `relative` (seconds since the origin), `time` (seconds since the
+            epoch) or `metric:<key>`.
         origin_us: the run's first row.
         x_series: the series of the axis's key, where the axis is a metric; None where the run does not have it.
 
@@ -105,6 +106,7 @@ def draw(series: Series, *, axis: str, origin_us: int, x_series: Series | None) 
 class _Maker:
     def __init__(self, series: Series, *, axis: str, origin_us: int, x_series: Series | None) -> None:
         self._points = series.points
+        self._has_steps = series.has_steps
         self._axis = axis
         self._origin_us = origin_us
         self._x_points: Mapping[str, Points] = {} if x_series is None else x_series.points
@@ -152,11 +154,11 @@ class _Maker:
             start: the first point wanted.
             before: for a metric axis: its value in an earlier part of the lane.
         """
-        if self._axis == "step":
+        if self._axis == "step" and self._has_steps:
             return points.step[start:].astype(np.float64)
         if self._axis == "time":
             return points.time_us[start:] / 1e6
-        if self._axis == "relative":
+        if self._axis in PLAIN_AXES:
             return (points.time_us[start:] - self._origin_us) / 1e6
         return self._metric_x(writer, points, start=start, before=before)
 
