@@ -112,7 +112,10 @@ def _start(root: Path, project: str | None, host: str, port: int) -> Dashboard:
             _say(f"Port {taken} is taken; using {candidate}.")
             taken = candidate
         command = [sys.executable, "-m", "space_app", "--root", str(root), "--host", host, "--port", str(candidate)]
-        process = subprocess.Popen([*command, "--ends-with-stdin"], stdin=subprocess.PIPE)
+        # In a session of its own, so that Ctrl-C reaches this process alone, which then ends the other in order.
+        process = subprocess.Popen(
+            [*command, "--ends-with-stdin"], stdin=subprocess.PIPE, start_new_session=os.name != "nt"
+        )
         base = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{candidate}/"  # noqa: S104 - compared only
         try:
             status = _wait_until_up(process, base)

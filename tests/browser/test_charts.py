@@ -49,8 +49,8 @@ def test_a_single_point_is_a_visible_dot(open_view):
 
 def test_every_key_is_shown_whatever_characters_it_has(open_view):
     page = open_view(project="odd", size="s")
+    page.set_viewport_size({"width": 1440, "height": 2400})
     for key in ("[train] Batch Loss", "acc (%)", "lr*wd", "a?b#c&d", NASTY):
-        card(page, key).scroll_into_view_if_needed()
         expect(card(page, key)).to_be_visible()
     assert page.title() == "odd · trackio_like"
     assert page.locator("img").count() == 0

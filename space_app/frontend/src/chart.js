@@ -17,6 +17,10 @@ const DISTRIBUTION = { linear: 1, log: 3, symlog: 4 };
 
 let nextId = 0;
 
+// About, because uPlot asks for ticks before it knows how wide their labels make the axes.
+const plotWidth = (u) => u.width - 60;
+const plotHeight = (u) => u.height - 32;
+
 /** How a chart of this key is to look: what the page says, then what was set for this chart alone. */
 export function settingsOf(key) {
   const { state, store } = TL;
@@ -162,7 +166,6 @@ export class Chart {
       card.dataset.points = this.lines.reduce((sum, line) => sum + line.length, 0);
       card.dataset.ready = layer.isLoaded ? "1" : "0";
     }
-    if (this.isHovered) this.hover();
   }
 
   /** Ranges of both axes, and the counts of what they leave out. */
@@ -269,7 +272,7 @@ export class Chart {
   }
 
   xTicks(xKind, xScale) {
-    const most = (u) => Math.max(2, Math.floor(u.over.clientWidth / 74));
+    const most = (u) => Math.max(2, Math.floor(plotWidth(u) / 74));
     if (xKind === "relative" && xScale === "linear") {
       return { splits: (u, _, low, high) => clockTicks(low, high, most(u)), values: (_, ticks) => ticks.map(duration) };
     }
@@ -281,7 +284,7 @@ export class Chart {
     }
     const splits = (u, _, low, high) => {
       const labels = Math.max(Math.abs(low), Math.abs(high)).toFixed(0).length;
-      const ticks = linearTicks(low, high, Math.max(1, Math.floor(u.over.clientWidth / Math.max(60, labels * 10))));
+      const ticks = linearTicks(low, high, Math.max(1, Math.floor(plotWidth(u) / Math.max(60, labels * 10))));
       const whole = xKind === "step" ? ticks.filter(Number.isInteger) : ticks;
       const step = whole.length > 1 ? whole[1] - whole[0] : 1;
       return fitting(u, whole, (tick) => tickLabels([tick], step)[0]);
@@ -290,19 +293,21 @@ export class Chart {
   }
 
   yTicks(yScale) {
-    const most = (u) => Math.max(2, Math.floor(u.over.clientHeight / 34));
+    const most = (u) => Math.max(2, Math.floor(plotHeight(u) / 34));
     const plain = (_, ticks) => tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : Math.abs(ticks[0]) || 1);
     const each = (_, ticks) => ticks.map((tick) => tickLabels([tick], Math.abs(tick) || 1)[0]);
     if (yScale === "linear") return { splits: (u, _, low, high) => linearTicks(low, high, most(u)), values: plain };
     const make = yScale === "log" ? logTicks : symlogTicks;
     const isNarrow = (ticks) => ticks.length > 1 && ticks.every((tick) => tick > 0) && ticks.at(-1) / ticks[0] < 10;
-    const more = (u) => Math.max(3, Math.floor(u.over.clientHeight / 22));
+    const more = (u) => Math.max(3, Math.floor(plotHeight(u) / 22));
     return { splits: (u, _, low, high) => make(low, high, more(u)), values: (u, ticks) => (isNarrow(ticks) ? plain(u, ticks) : each(u, ticks)) };
   }
 
   paint(u) {
     const { xScale, yScale } = this.settings;
     drawLines(u.ctx, u.bbox, { ratio: u.bbox.width / u.over.clientWidth, x: this.x, y: this.y, xScale, yScale, lines: this.lines });
+    // Only now do the scales fit the new points, so what the tooltip shows is placed right.
+    if (this.isHovered) this.hover();
   }
 
   fit() {
@@ -397,7 +402,8 @@ function widened([low, high], xKind, isLogX) {
 /** The ticks whose label fits before the right edge. */
 function fitting(u, ticks, labels) {
   const { min, max } = u.scales.x;
-  return ticks.filter((tick) => u.valToPos(tick, "x") + labels(tick).length * 3.2 < u.over.clientWidth + 10 || min === max);
+  const width = plotWidth(u);
+  return ticks.filter((tick) => ((tick - min) / (max - min)) * width + labels(tick).length * 3.2 < width + 10 || min === max);
 }
 
 function legendItem({ run, colour, numNonFinite }) {

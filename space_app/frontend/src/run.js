@@ -141,7 +141,7 @@ function table(title, head, rows, note = "") {
 function configTable(run, test) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
   const entries = Object.entries(flattened(run.config ?? {})).filter(([key, raw]) => key !== "_Command" && (test(key) || test(value(raw)))).sort(([a], [b]) => order(a, b));
-  const rows = entries.map(([key, raw]) => h("tr", { data: { config: key } }, h("td", {}, key), h("td", {}, longText(value(raw), revive(raw) === null))));
+  const rows = entries.map(([key, raw]) => h("tr", { data: { config: key } }, h("td", { title: key }, key), h("td", {}, longText(value(raw), revive(raw) === null))));
   return table("Config", ["Key", "Value"], rows);
 }
 
@@ -167,7 +167,7 @@ function summaryTable(run, test) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
   const found = run.summary.filter((item) => test(item.key)).sort((a, b) => order(a.key, b.key));
   const rows = found.slice(0, MOST_METRICS).map(({ key, ...item }) => h("tr", { data: { summary: key } },
-    h("td", {}, key), ...["last", "min", "max"].map((name) => h("td.tl-num", {}, value(item[name] === null ? undefined : item[name]))),
+    h("td", { title: key }, key), ...["last", "min", "max"].map((name) => h("td.tl-num", {}, value(item[name] === null ? undefined : item[name]))),
     h("td.tl-num", {}, count(item.count)), h("td.tl-num", {}, item.num_non_finite ? count(item.num_non_finite) : "")));
   const left = found.length - rows.length;
   return table("Metrics", ["Key", "#Last", "#Min", "#Max", "#Points", "#NaN or Inf"], rows, left > 0 ? `${count(left)} more; filter for them` : "");
@@ -193,7 +193,7 @@ function alertList(run) {
 }
 
 function textList(run, test) {
-  const rows = run.texts.filter((item) => test(item.key) || test(textOf(item))).map((item) => h("tr", {}, h("td", {}, item.key), h("td.tl-num", {}, item.step === null ? "" : number(item.step)), h("td", {}, longText(textOf(item)))));
+  const rows = run.texts.filter((item) => test(item.key) || test(textOf(item))).map((item) => h("tr", {}, h("td", { title: item.key }, item.key), h("td.tl-num", {}, item.step === null ? "" : number(item.step)), h("td", {}, longText(textOf(item)))));
   const left = run.num_texts - run.texts.length;
   return table("Texts", ["Key", "#Step", "Text"], rows, left > 0 ? `the last ${count(run.texts.length)} of ${count(run.num_texts)}` : "");
 }

@@ -82,7 +82,7 @@ function fill(chart, rows) {
   const middle = rows.indexOf(closest);
   const start = Math.max(0, Math.min(rows.length - MOST_ROWS, middle - MOST_ROWS / 2));
   const shown = rows.slice(start, start + MOST_ROWS);
-  const isUneven = shown.some((row) => row.x !== closest.x);
+  const isUneven = shown.some((row) => xValue(xKind, row.x) !== xValue(xKind, closest.x));
   const body = shown.map((row) => h(
     `tr${row.isClosest ? ".tl-main" : ""}`, {},
     h("td", {}, h("span.tl-swatch", { style: { background: row.line.colour } })),
