@@ -12,6 +12,7 @@ from trackio_like.errors import TrackioLikeError
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.run.config import Config, masked, plain_config
 from trackio_like.run.guard import Guard
+from trackio_like.run.health import JournalHealth
 from trackio_like.run.identity import Owner, RunIdentity, end_state
 from trackio_like.run.values import INT_MAX, INT_MIN, MAX_STEP, PLAIN, Scalar, as_step, sort_values
 
@@ -51,7 +52,7 @@ class LoggingRun:
         self._config = Config(config, self._record_config)
         self._journal: JournalWriter | None = open_journal()
         self._is_finished = False
-        self._told_fault = False
+        self._health = JournalHealth(identity.name, guard)
 
     # -- identity ------------------------------------------------------------------------------------------------
 
@@ -148,7 +149,7 @@ class LoggingRun:
                     return
                 journal.metrics(step, keys, values)
                 if journal.fault is not None:
-                    self._tell_fault(journal)
+                    self._health.tell(journal)
         except Exception as error:  # noqa: BLE001 - the guard of `log()`: nothing may end a training run
             self._recover(metrics, step, error)
 
@@ -202,7 +203,7 @@ class LoggingRun:
         else:
             journal.metrics(step, keys, values)
         if journal.fault is not None:
-            self._tell_fault(journal)
+            self._health.tell(journal)
 
     def _checked_step(self, step: Any) -> int | None:
         whole = None
@@ -244,7 +245,7 @@ class LoggingRun:
                 if found.keys:
                     journal.system(tuple(found.keys), found.values)
                 if journal.fault is not None:
-                    self._tell_fault(journal)
+                    self._health.tell(journal)
             for key, *_ in found.objects:
                 found.problems.append((f"system {key}", f"{key!r} is text; log_system() stores numbers only."))
             for cause, message in found.problems:
@@ -292,7 +293,7 @@ class LoggingRun:
                 journal = self._open()
                 journal.event(type_, payload)
                 if journal.fault is not None:
-                    self._tell_fault(journal)
+                    self._health.tell(journal)
         except Exception as error:  # noqa: BLE001 - as in log()
             self._failed(type_, error)
 
@@ -331,7 +332,7 @@ class LoggingRun:
                 journal.event("finish", payload)
                 journal.close()
                 if journal.fault is not None:
-                    self._tell_fault(journal)
+                    self._health.tell(journal)
                 self._journal = None
                 self._is_finished = True
             self._owner.finished(self)
@@ -356,41 +357,12 @@ class LoggingRun:
                 if journal is None:
                     return
                 journal.follow_wall_clock()
-                self._heal(journal)
+                self._health.heal(journal)
             journal.sync()
             if checks_daemon:
                 self._owner.check_daemon(self)
         except Exception as error:  # noqa: BLE001 - as in log(), in the keeper's thread
             self._failed("keeper", error)
-
-    def _heal(self, journal: JournalWriter) -> None:
-        if journal.fault is not None and journal.flush():
-            self._told_fault = False
-            self._guard.problem("healed", f"{journal.folder} takes writes again: what waited in memory is stored.")
-        if journal.fault is None and not journal.check_file():
-            self._guard.problem(
-                "deleted",
-                f"The journal of run {self.name!r} was deleted while it was written; rows from before that are gone "
-                f"unless they were sealed. Logging goes on in {journal.folder}.",
-            )
-
-    def _tell_fault(self, journal: JournalWriter) -> None:
-        fault = journal.fault
-        if fault is None:
-            return
-        if fault.num_dropped:
-            self._guard.problem(
-                "dropped",
-                f"{journal.folder} still refuses writes and memory for waiting rows is full: new rows are dropped "
-                "until it heals. Free some space.",
-            )
-        if not self._told_fault:
-            self._told_fault = True
-            self._guard.problem(
-                f"disk {fault.error.errno}",
-                f"{journal.folder} refuses writes ({fault.error.strerror}). Training goes on: rows wait in memory and "
-                "are stored when it heals, but would be lost with the process. Free some space or fix its permissions.",
-            )
 
     def _failed(self, what: str, error: Exception) -> None:
         if isinstance(error, TrackioLikeError):
