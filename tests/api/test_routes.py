@@ -137,6 +137,21 @@ def test_equal_x_are_sent_once(client, run, writer):
     assert len(arrays) == 3
 
 
+def test_panels_without_runs_of_their_own_draw_those_of_the_request(client, run, writer):
+    run.log(writer, 0, a=1.0)
+    own = {key: value for key, value in panel(run).items() if key != "runs"}
+    header, _ = client.poll(runs=[run.run_id], panels=[own])
+    assert [series["run"] for series in header["series"]] == [run.run_id]
+
+
+def test_system_metrics_are_drawn_over_time(client, run, writer):
+    writer.system(("cpu",), [50.0])
+    header, arrays = client.poll(panels=[panel(run, key="cpu", kind="system", x="time")])
+    assert header["keys"] == []
+    assert arrays[header["series"][0]["y"]].tolist() == [50.0]
+    assert abs(arrays[header["series"][0]["x"]][0] - writer.now_us() / 1e6) < 5
+
+
 def test_definitions_are_sent_when_they_change(client, run, writer):
     writer.event("define_metric", {"name": "val/*", "step_metric": "epoch"})
     header, _ = client.poll()

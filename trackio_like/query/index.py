@@ -8,12 +8,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-import duckdb
-
 from trackio_like.format.names import decode_name
 from trackio_like.query.fold import RUNNING
 from trackio_like.query.liveness import Liveness
-from trackio_like.query.load import Columns, load_points
+from trackio_like.query.load import LOAD_ERRORS, Columns, load_points
 from trackio_like.query.points import Points
 from trackio_like.query.records import Definition
 from trackio_like.query.run_index import RunIndex
@@ -221,7 +219,7 @@ class ProjectIndex:
                 files = list({read.shard.path: read for own in reads.values() for read in own}.values())
                 sealed = load_points(files, keys)
                 break
-            except (duckdb.Error, OSError):
+            except LOAD_ERRORS:
                 # Compacted away since it was listed: look again, which also takes in what is new.
                 for run_id in {id_.run_id for id_ in ids}:
                     self._runs[run_id].relist()
@@ -245,7 +243,7 @@ class ProjectIndex:
         for position, read in enumerate(reads):
             try:
                 own = load_points([read], keys)
-            except (duckdb.Error, OSError) as error:
+            except LOAD_ERRORS as error:
                 self.faults.add(read.shard.path, error)
                 continue
             found.update({(position, key): columns for (_, key), columns in own.items()})

@@ -85,8 +85,8 @@ def draw(series: Series, *, axis: str, origin_us: int, x_series: Series | None) 
 
     Args:
         series: marked since its points changed last.
-        axis: `step` (`relative` where the kind has none), `relative` (seconds since the origin), `time` (seconds since the
-            epoch) or `metric:<key>`.
+        axis: `step` (`relative` where the kind has none), `relative` (seconds since the origin), `time` (seconds since
+            the epoch) or `metric:<key>`.
         origin_us: the run's first row.
         x_series: the series of the axis's key, where the axis is a metric; None where the run does not have it.
 

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import numpy as np
@@ -18,6 +18,10 @@ from trackio_like.query.points import Points
 from trackio_like.query.records import Event
 from trackio_like.store.blocks import Floats, Ints
 from trackio_like.store.shard_files import ShardRead
+
+_FEW_FILES: Final = 4
+LOAD_ERRORS: Final = (duckdb.Error, OSError, pa.ArrowException)
+"""What reading a file that is gone or damaged raises."""
 
 _lock = threading.Lock()
 _base: list[duckdb.DuckDBPyConnection] = []
@@ -67,9 +71,17 @@ def load_points(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[i
 
     Raises:
         duckdb.Error: a file is gone or damaged.
+        OSError: the same.
+        pa.ArrowException: a file is damaged.
     """
     if not reads or not keys:
         return {}
+    load = load_few if len(reads) <= _FEW_FILES else load_many
+    return load(reads, keys)
+
+
+def load_many(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[int, str], Columns]:
+    """As `load_points`, by DuckDB: five times faster over hundreds of files."""
     wanted = ", ".join(["?"] * len(keys))
     sql = f"""
         SELECT file_index::BIGINT AS file, list_position(?, key)::BIGINT AS key, seq,
@@ -80,15 +92,57 @@ def load_points(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[i
         table = cursor.sql(sql, params=[list(keys), _paths(reads), *keys]).to_arrow_table()
     file_N, key_N, seq_N, step_N, time_N = (_numbers(table.column(i), np.int64) for i in range(5))
     value_N = _numbers(table.column(5), np.float64)
-    group_N = file_N * len(keys) + (key_N - 1)
     result: dict[tuple[int, str], Columns] = {}
-    for group, rows in _groups(group_N):
+    for group, rows in _groups(file_N * len(keys) + (key_N - 1)):
         file, key = divmod(group, len(keys))
         columns = Columns(seq_N=seq_N[rows], step_N=step_N[rows], time_N=time_N[rows], value_N=value_N[rows])
-        part = _by_seq(columns, after=0 if reads[file].is_whole else reads[file].after)
-        if len(part.seq_N):
-            result[file, keys[key]] = part
+        _put(result, file, keys[key], columns, reads[file])
     return result
+
+
+def load_few(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[int, str], Columns]:
+    """As `load_points`, by pyarrow: no database to start, which takes longer than to read a file or two."""
+    result: dict[tuple[int, str], Columns] = {}
+    for number, read in enumerate(reads):
+        with pq.ParquetFile(read.shard.path, read_dictionary=["key"]) as file:
+            names = ["seq", "step", "time", "value", "key"]
+            table = file.read_row_groups(_groups_with(file.metadata, keys), columns=names, use_threads=False)
+        seq_N, step_N, time_N = (_numbers(table.column(name), np.int64) for name in names[:3])
+        value_N = _numbers(table.column("value"), np.float64)
+        for key, rows in _groups(_key_positions(table.column("key"), keys)):
+            if key >= 0:
+                columns = Columns(seq_N=seq_N[rows], step_N=step_N[rows], time_N=time_N[rows], value_N=value_N[rows])
+                _put(result, number, keys[key], columns, read)
+    return result
+
+
+def _put(result: dict[tuple[int, str], Columns], number: int, key: str, columns: Columns, read: ShardRead) -> None:
+    part = _by_seq(columns, after=0 if read.is_whole else read.after)
+    if len(part.seq_N):
+        result[number, key] = part
+
+
+def _groups_with(metadata: Any, keys: Sequence[str]) -> list[int]:
+    """The row groups that may hold one of the keys, by their statistics."""
+    column = next(i for i in range(metadata.num_columns) if metadata.schema.column(i).name == "key")
+    found = []
+    for group in range(metadata.num_row_groups):
+        known = metadata.row_group(group).column(column).statistics
+        if known is None or not known.has_min_max or any(known.min <= key <= known.max for key in keys):
+            found.append(group)
+    return found
+
+
+def _key_positions(column: pa.ChunkedArray, keys: Sequence[str]) -> Ints:
+    """[N] where each row's key is among the keys, -1 for others."""
+    position = {key: number for number, key in enumerate(keys)}
+    parts = [np.empty(0, np.int64)]
+    for chunk in column.chunks:
+        codes = chunk.indices
+        code_N = np.frombuffer(codes.buffers()[1], np.int32, count=len(codes), offset=4 * codes.offset)
+        of_code = np.array([position.get(key, -1) for key in chunk.dictionary.to_pylist()], np.int64)
+        parts.append(of_code[code_N])
+    return np.concatenate(parts)
 
 
 def _paths(reads: Sequence[ShardRead]) -> list[str]:
@@ -167,12 +221,14 @@ def load_time_span(read: ShardRead) -> tuple[int, int]:
 
 
 def _numbers(column: pa.ChunkedArray, dtype: type[np.int64 | np.float64]) -> npt.NDArray[Any]:
-    """A column of 8-byte numbers or times without nulls.
+    """A column of 8-byte numbers or times; zeros where it is null.
 
     Not by `to_numpy` and `cast`, whose first calls import pandas and all of pyarrow's functions: 50 MB and 0.3 s.
     """
     chunks = [
         np.frombuffer(chunk.buffers()[1], dtype, count=len(chunk), offset=8 * chunk.offset)
+        if chunk.null_count == 0
+        else np.zeros(len(chunk), dtype)  # steps of a kind that has none
         for chunk in column.chunks
         if len(chunk)
     ]
@@ -187,4 +243,14 @@ def _map(text: str) -> dict[str, object]:
     return document if isinstance(document, dict) else {}
 
 
-__all__ = ["Columns", "load_events", "load_points", "load_time_span", "open_cursor", "read_columns"]
+__all__ = [
+    "LOAD_ERRORS",
+    "Columns",
+    "load_events",
+    "load_few",
+    "load_many",
+    "load_points",
+    "load_time_span",
+    "open_cursor",
+    "read_columns",
+]
