@@ -28,7 +28,8 @@ def writable_root(root: Path) -> Path:
         fallback = _fallback()
         warn_user(
             f"{root} cannot be written ({error.strerror or error}); this run is stored in {fallback} instead. "
-            f"Nothing is lost: open it with `trackio-like show --root {fallback}`, or set TRACKIO_DIR to a folder that can be written."
+            f"Nothing is lost: open it with `trackio-like show --root {fallback}`, or set TRACKIO_DIR to a folder that "
+            "can be written."
         )
         return fallback
     return root
