@@ -22,8 +22,8 @@ from trackio_like.store.faults import Faults
 from trackio_like.store.shard_files import ShardRead
 from trackio_like.store.watch import WatchedFolder
 
-QUIET_INTERVAL_S: Final = 3.0
-"""How often the shards of a run that is over are looked at; its journals are looked at each time."""
+LOOK_INTERVAL_S: Final = 3.0
+"""How often shards are looked at where journals tell what is new, or a run is over."""
 _MAX_POINTS_AT_ONCE: Final = 1_500_000
 """Bounds the memory of one query: six columns of eight bytes a point, twice."""
 _MAX_TRIES: Final = 3
@@ -63,7 +63,7 @@ class ProjectIndex:
         self._liveness = Liveness(host_identity())
         self._root_folder = WatchedFolder(root)
         self._folders: dict[Path, WatchedFolder] = {}
-        self._next_quiet_look_s = 0.0
+        self._next_look_s = 0.0
 
     # -- keeping up ----------------------------------------------------------------------------------------------
 
@@ -75,13 +75,13 @@ class ProjectIndex:
         """
         changed = self._find_runs()
         now_s = time.monotonic()
-        looks_at_quiet = now_s >= self._next_quiet_look_s
-        if looks_at_quiet:
-            self._next_quiet_look_s = now_s + QUIET_INTERVAL_S
+        looks_at_all = now_s >= self._next_look_s
+        if looks_at_all:
+            self._next_look_s = now_s + LOOK_INTERVAL_S
         cursor = self.cursor + 1
         for run in self._runs.values():
             was_visible = run.is_visible
-            looks = looks_at_quiet or not run.is_quiet
+            looks = looks_at_all or not run.is_told_by_journals
             if run.advance(cursor, cache=self.cache, liveness=self._liveness, look_at_shards=looks):
                 changed = True
                 self._note_change(run, cursor, was_visible=was_visible)
@@ -269,4 +269,4 @@ def _join(columns: list[Columns]) -> Points:
     return points
 
 
-__all__ = ["QUIET_INTERVAL_S", "ProjectIndex"]
+__all__ = ["LOOK_INTERVAL_S", "ProjectIndex"]

@@ -76,9 +76,9 @@ class RunIndex:
         return self.changed_at > 0 and not self.description.is_deleted
 
     @property
-    def is_quiet(self) -> bool:
-        """Whether nothing is expected to happen: it is over, and no journal waits."""
-        return self.description.state != RUNNING and self._follower.num_journals == 0 and self.changed_at > 0
+    def is_told_by_journals(self) -> bool:
+        """Whether journals show whatever happens next: there is one, or the run is over."""
+        return self.changed_at > 0 and (self._follower.num_journals > 0 or self.description.state != RUNNING)
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trackio_like.query.points import Points
 from trackio_like.query.records import WriterSigns
@@ -19,9 +19,8 @@ _MAX_MARKS: Final = 64
 """Changes that a page may be behind and still get only the new points."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesId:
-    """Which series."""
+class SeriesId(NamedTuple):
+    """Which series; a tuple, because thousands are looked up at each poll."""
 
     run_id: str
     kind: ScalarKind

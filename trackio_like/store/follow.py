@@ -96,11 +96,11 @@ class RunFollower:
         """What is new since the last look.
 
         Args:
-            look_at_shards: False saves a look into the shards' folders where journals tell that nothing moved.
+            look_at_shards: False saves a look into the shards' folders where the journals follow on from what was seen.
         """
         delta = Delta(batches=self._journals.read())
         spans = _contiguous_spans(delta.batches)
-        if look_at_shards or delta.batches or self._journals.has_lost_tail:
+        if look_at_shards or self._journals.has_lost_tail or self._has_gap(delta.batches, spans):
             delta.has_new_listing = self._list_shards(spans)
         for kind in FOLLOWED:
             seen = self._seen[kind]
@@ -116,6 +116,16 @@ class RunFollower:
         """Forgets folder times, after a file that was listed turned out to be gone."""
         for kind in FOLLOWED:
             self._folders[kind] = WatchedFolder(self.path / kind)
+
+    def _has_gap(self, batches: list[Batch], spans: Spans) -> bool:
+        """Whether rows lie between what was seen and the batches."""
+        if not batches:
+            return False
+        if any(batch.header.writer not in spans for batch in batches):
+            return True
+        return any(
+            first > self._seen[kind].get(writer, 0) + 1 for writer, (first, _) in spans.items() for kind in FOLLOWED
+        )
 
     def _list_shards(self, spans: Spans) -> bool:
         changed = False
