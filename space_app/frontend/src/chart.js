@@ -305,7 +305,7 @@ export class Chart {
 
   paint(u) {
     const { xScale, yScale } = this.settings;
-    drawLines(u.ctx, u.bbox, { ratio: u.bbox.width / u.over.clientWidth, x: this.x, y: this.y, xScale, yScale, lines: this.lines });
+    drawLines(u.ctx, u.bbox, { ratio: u.bbox.width / u.over.clientWidth, x: this.x, y: this.y, xScale, yScale, lines: this.lines, hasMain: TL.hovered !== null });
     // Only now do the scales fit the new points, so what the tooltip shows is placed right.
     if (this.isHovered) this.hover();
   }

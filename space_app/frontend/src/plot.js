@@ -3,6 +3,8 @@
 
 const MARK = 3.5;
 const DOTS_BELOW = 40;
+const MOST_DOTTED_LINES = 12;
+const MOST_OPAQUE_LINES = 60;
 const MOST_WIDE_POINTS = 2500;
 /** A line that goes up and down for longer than so many widths of the plot is drawn solid: dashes in noise cannot be seen,
  * and cost more than all the rest. */
@@ -23,6 +25,7 @@ export const WARPS = { linear: (v) => v, log: Math.log10, symlog: Math.asinh };
  * @param {{left: number, top: number, width: number, height: number}} box plot area in canvas pixels.
  * @param {object} view
  * @param {number} view.ratio canvas pixels in a CSS pixel.
+ * @param {boolean} view.hasMain one run is pointed at; the others are faded.
  * @param {[number, number]} view.x range of x, and `view.y` of y; `view.xScale`, `view.yScale` their kinds.
  * @param {{x: ArrayLike<number>, y: ArrayLike<number>, smoothed: ArrayLike<number> | null, length: number,
  *   colour: string, dash: number[], isFaded: boolean}[]} view.lines later ones on top.
@@ -40,6 +43,8 @@ export function drawLines(ctx, box, view) {
   // Canvases draw lines of one device pixel about fifteen times faster than wider ones, and many lines need them thin.
   const isFine = view.lines.reduce((sum, line) => sum + line.length, 0) > MOST_WIDE_POINTS;
   const thin = view.ratio < 1.5 ? 1 : view.ratio;
+  const hasDots = view.lines.length <= MOST_DOTTED_LINES;
+  const dense = view.lines.length > MOST_OPAQUE_LINES ? 0.6 : 1;
   for (const line of view.lines) {
     const [first, last] = bounds(line, view.x);
     ctx.strokeStyle = ctx.fillStyle = line.colour;
@@ -50,10 +55,10 @@ export function drawLines(ctx, box, view) {
       ctx.lineWidth = thin;
       trace(ctx, line.x, line.y, place);
     }
-    ctx.globalAlpha = alpha;
+    ctx.globalAlpha = alpha * (view.hasMain && !line.isFaded ? 1 : dense);
     ctx.lineWidth = isFine ? thin : 1.5 * view.ratio;
     const shown = trace(ctx, line.x, line.smoothed ?? line.y, { ...place, dash: line.dash, longest: MOST_DASHED * box.width });
-    if (shown.num < DOTS_BELOW) dots(ctx, line.x, line.smoothed ?? line.y, place, shown.num === 1 ? 3.5 : 2.2);
+    if (shown.num === 1 || (shown.num < DOTS_BELOW && hasDots)) dots(ctx, line.x, line.smoothed ?? line.y, place, shown.num === 1 ? 3.5 : 2.2);
     else for (const i of shown.lonely) dot(ctx, toX(line.x[i]), toY((line.smoothed ?? line.y)[i]), 2.5 * view.ratio);
     ctx.globalAlpha = alpha;
     marks(ctx, box, line, place);
