@@ -1,11 +1,12 @@
 // One chart: asks for the points of one key, keeps them, and draws them with uPlot.
 
 import uPlot from "uplot";
+import { xTicks, yTicks } from "./axes.js";
 import { TL } from "./core.js";
 import { h, nameNode, setText } from "./dom.js";
-import { count, duration, plural, tickLabels, timeLabels, xTitle } from "./format.js";
+import { count, plural, xTitle } from "./format.js";
 import { drawLines } from "./plot.js";
-import { clockTicks, extent, linearTicks, logTicks, padded, robust, symlogTicks, timeTicks } from "./ranges.js";
+import { extent, padded, robust } from "./ranges.js";
 import { Layer } from "./series.js";
 import { smooth } from "./smooth.js";
 import { colours } from "./theme.js";
@@ -16,10 +17,6 @@ const POINTS_PER_CHART = 50_000;
 const DISTRIBUTION = { linear: 1, log: 3, symlog: 4 };
 
 let nextId = 0;
-
-// About, because uPlot asks for ticks before it knows how wide their labels make the axes.
-const plotWidth = (u) => u.width - 60;
-const plotHeight = (u) => u.height - 32;
 
 /** How a chart of this key is to look: what the page says, then what was set for this chart alone. */
 export function settingsOf(key) {
@@ -254,8 +251,8 @@ export class Chart {
       },
       series: [{}, { show: true, scale: "y", paths: () => null, points: { show: false } }],
       axes: [
-        { ...axis, ...this.xTicks(xKind, xScale), grid: { show: false }, size: 24, gap: 4 },
-        { ...axis, ...this.yTicks(yScale), grid, size: (u, labels) => Math.max(38, ...(labels ?? []).map((text) => text.length * 6.3 + 12)), gap: 4 },
+        { ...axis, ...xTicks(xKind, xScale), grid: { show: false }, size: 24, gap: 4 },
+        { ...axis, ...yTicks(yScale), grid, size: (u, labels) => Math.max(38, ...(labels ?? []).map((text) => text.length * 6.3 + 12)), gap: 4 },
       ],
       cursor: {
         y: false,
@@ -269,38 +266,6 @@ export class Chart {
         setSelect: [(u) => this.select(u, xKind)],
       },
     };
-  }
-
-  xTicks(xKind, xScale) {
-    const most = (u) => Math.max(2, Math.floor(plotWidth(u) / 74));
-    if (xKind === "relative" && xScale === "linear") {
-      return { splits: (u, _, low, high) => clockTicks(low, high, most(u)), values: (_, ticks) => ticks.map(duration) };
-    }
-    if (xKind === "time" && xScale === "linear") {
-      return { splits: (u, _, low, high) => timeTicks(low, high, most(u)), values: (_, ticks) => timeLabels(ticks) };
-    }
-    if (xScale === "log") {
-      return { splits: (u, _, low, high) => logTicks(low, high, most(u)), values: (_, ticks) => ticks.map((tick) => tickLabels([tick], tick)[0]) };
-    }
-    const splits = (u, _, low, high) => {
-      const labels = Math.max(Math.abs(low), Math.abs(high)).toFixed(0).length;
-      const ticks = linearTicks(low, high, Math.max(1, Math.floor(plotWidth(u) / Math.max(60, labels * 10))));
-      const whole = xKind === "step" ? ticks.filter(Number.isInteger) : ticks;
-      const step = whole.length > 1 ? whole[1] - whole[0] : 1;
-      return fitting(u, whole, (tick) => tickLabels([tick], step)[0]);
-    };
-    return { splits, values: (_, ticks) => tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : 1) };
-  }
-
-  yTicks(yScale) {
-    const most = (u) => Math.max(2, Math.floor(plotHeight(u) / 34));
-    const plain = (_, ticks) => tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : Math.abs(ticks[0]) || 1);
-    const each = (_, ticks) => ticks.map((tick) => tickLabels([tick], Math.abs(tick) || 1)[0]);
-    if (yScale === "linear") return { splits: (u, _, low, high) => linearTicks(low, high, most(u)), values: plain };
-    const make = yScale === "log" ? logTicks : symlogTicks;
-    const isNarrow = (ticks) => ticks.length > 1 && ticks.every((tick) => tick > 0) && ticks.at(-1) / ticks[0] < 10;
-    const more = (u) => Math.max(3, Math.floor(plotHeight(u) / 22));
-    return { splits: (u, _, low, high) => make(low, high, more(u)), values: (u, ticks) => (isNarrow(ticks) ? plain(u, ticks) : each(u, ticks)) };
   }
 
   paint(u) {
@@ -397,13 +362,6 @@ export class Chart {
 function widened([low, high], xKind, isLogX) {
   if (low < high) return [low, high];
   return xKind === "step" && !isLogX ? [low - 1, low + 1] : padded([low, high], isLogX ? "log" : "linear");
-}
-
-/** The ticks whose label fits before the right edge. */
-function fitting(u, ticks, labels) {
-  const { min, max } = u.scales.x;
-  const width = plotWidth(u);
-  return ticks.filter((tick) => ((tick - min) / (max - min)) * width + labels(tick).length * 3.2 < width + 10 || min === max);
 }
 
 function legendItem({ run, colour, numNonFinite }) {

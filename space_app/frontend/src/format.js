@@ -107,7 +107,8 @@ export function tickLabels(ticks, step) {
   const largest = Math.max(...ticks.map(Math.abs), 0);
   if (largest >= 1e9 || (largest > 0 && largest < 1e-3)) {
     const digits = Math.max(0, Math.min(12, Math.floor(Math.log10(largest)) - Math.floor(Math.log10(step))));
-    return ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits).replace(/\.0+e/, "e").replace("e+", "e")));
+    const labels = ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits).replace("e+", "e")));
+    return labels.every((label) => /^0$|\.0+e/.test(label)) ? labels.map((label) => label.replace(/\.0+e/, "e")) : labels;
   }
   const decimals = Math.max(0, Math.min(12, -Math.floor(Math.log10(step) + 1e-9)));
   const format = new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });

@@ -62,6 +62,10 @@ export function padded([low, high], scale, share = 0.06) {
     const room = span === 0 ? 0.5 : Math.max(span * share, 0.02);
     return [10 ** Math.max(-307, Math.log10(low) - room), 10 ** Math.min(308, Math.log10(high) + room)];
   }
+  if (scale === "symlog" && low < high) {
+    const room = (Math.asinh(high) - Math.asinh(low)) * share;
+    return [Math.sinh(Math.asinh(low) - room), Math.sinh(Math.asinh(high) + room)];
+  }
   const span = high - low;
   if (!Number.isFinite(span)) return [low, high];
   const room = span === 0 ? Math.abs(low) * 0.1 || 1 : span * share;
@@ -135,12 +139,16 @@ export function timeTicks(low, high, most) {
   return clockTicks(low - offset, high - offset, most).map((tick) => tick + offset);
 }
 
-/** Ticks of a symmetric log axis: powers of ten on both sides of zero. */
+/** Ticks of a symmetric log axis: powers of ten on both sides of zero, none nearer to the last than they can be read. */
 export function symlogTicks(low, high, most) {
-  const powers = [];
-  for (let power = 0; power <= 308; power++) if (10 ** power <= Math.max(Math.abs(low), Math.abs(high))) powers.push(power);
-  const stride = Math.max(1, Math.ceil((2 * powers.length + 1) / Math.max(3, most)));
-  const side = powers.filter((power) => power % stride === 0).map((power) => 10 ** power);
+  const gap = (Math.asinh(high) - Math.asinh(low)) / Math.max(2, most);
+  const side = [];
+  let last = 0;
+  for (let power = 0; power <= 308 && 10 ** power <= Math.max(Math.abs(low), Math.abs(high)); power++) {
+    if (Math.asinh(10 ** power) - last < gap) continue;
+    last = Math.asinh(10 ** power);
+    side.push(10 ** power);
+  }
   const ticks = [...side.map((tick) => -tick).reverse(), 0, ...side].filter((tick) => tick >= low && tick <= high);
   return ticks.length >= 2 ? ticks : linearTicks(low, high, most);
 }
