@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,44 @@ def test_a_deleted_run_goes_and_comes_back_whole(tmp_path: Path):
     assert page.index.removed(since=before) == []
     writer.close()
     dashboard.close()
+
+
+def test_keys_that_only_a_deleted_run_has_go_with_it(tmp_path: Path):
+    first, second = Recorded(tmp_path), Recorded(tmp_path)
+    one, two = first.writer(), second.writer()
+    first.log(one, 0, a=1.0, b=1.0)
+    second.log(two, 0, c=1.0, b=1.0)
+    index = ProjectIndex(tmp_path, "p")
+    index.refresh()
+    assert set(index.keys) == {"a", "b", "c"}
+    two.event("delete", {})
+    index.refresh()
+    assert set(index.keys) == {"a", "b"}
+    assert index.keys_changed_at == index.cursor
+    one.close()
+    two.close()
+    shutil.rmtree(first.folder.path)
+    index.refresh()
+    assert index.keys == []
+    assert index.removed(since=1) == sorted([first.run_id, second.run_id])
+
+
+def test_a_run_whose_folder_is_replaced_is_drawn_anew(tmp_path: Path):
+    run = Recorded(tmp_path)
+    writer = run.writer()
+    for step in range(3):
+        run.log(writer, step, a=1.0)
+    writer.close()
+    page = Page(ProjectIndex(tmp_path, "p"))
+    page.poll()
+    shutil.rmtree(run.folder.path)
+    page.poll()
+    again = Recorded(tmp_path, run_id=run.run_id)
+    writer = again.writer()
+    again.log(writer, 7, a=2.0)
+    page.poll()
+    assert list(page.lanes.values()) == [[(7, 2)]]
+    writer.close()
 
 
 changes = st.tuples(

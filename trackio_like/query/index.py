@@ -104,9 +104,8 @@ class ProjectIndex:
         changed = False
         for run_id in [run_id for run_id, run in self._runs.items() if not self._is_listed(run)]:
             run = self._runs.pop(run_id)
-            self.cache.drop_run(run_id)
             if run.is_visible:
-                self._removed[run_id] = self.cursor + 1
+                self._forget(run, self.cursor + 1)
                 changed = True
         return changed
 
@@ -129,9 +128,9 @@ class ProjectIndex:
 
     def _note_change(self, run: RunIndex, cursor: int, *, was_visible: bool) -> None:
         if was_visible and not run.is_visible:
-            self._removed[run.run_id] = cursor
-            self.cache.drop_run(run.run_id)
-        elif run.is_visible and not was_visible:
+            self._forget(run, cursor)
+            return
+        if run.is_visible and not was_visible:
             self._removed.pop(run.run_id, None)
             run.touch(cursor)
         keys = [key for key in run.summaries["metrics"].keys if key not in self._keys] if run.is_visible else []
@@ -142,6 +141,14 @@ class ProjectIndex:
             if self._definitions.get(definition.name) != definition:
                 self._definitions[definition.name] = definition
                 self.definitions_changed_at = cursor
+
+    def _forget(self, run: RunIndex, cursor: int) -> None:
+        """Takes a run away, and the keys that no other run has."""
+        self._removed[run.run_id] = cursor
+        self.cache.drop_run(run.run_id)
+        keys = [key for other in self.runs() if other is not run for key in other.summaries["metrics"].keys]
+        if len(kept := dict.fromkeys(keys)) != len(self._keys):
+            self._keys, self.keys_changed_at = kept, cursor
 
     # -- what there is -------------------------------------------------------------------------------------------
 
