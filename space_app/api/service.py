@@ -19,6 +19,7 @@ from space_app.api.wire import Arrays, flatten, numbers, plain, to_json, with_fi
 from trackio_like.format.names import JournalName
 from trackio_like.query.history import read_history
 from trackio_like.query.index import ProjectIndex
+from trackio_like.query.load import open_cursor
 from trackio_like.query.objects import read_objects
 from trackio_like.query.panels import PanelQuery, curves
 from trackio_like.query.run_index import RunIndex
@@ -54,7 +55,7 @@ class Service:
     """Answers for one root; safe to use from several threads."""
 
     def __init__(self, root: Path, *, poll_ms: int = 1000, version: str = "0", refresh_s: float = REFRESH_S) -> None:
-        """Reads nothing yet.
+        """Starts the database, so that the first page does not wait for it; reads nothing yet.
 
         Args:
             root: folder of all projects; need not exist yet.
@@ -66,6 +67,7 @@ class Service:
         self._poll_ms = poll_ms
         self._version = version
         self._refresh_s = refresh_s
+        open_cursor().close()
         self._lock = threading.Lock()
         self._indexes: OrderedDict[str, ProjectIndex] = OrderedDict()
         self._looked: dict[str, float] = {}
