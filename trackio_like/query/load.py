@@ -20,6 +20,8 @@ from trackio_like.store.blocks import Floats, Ints
 from trackio_like.store.shard_files import ShardRead
 
 _FEW_FILES: Final = 4
+_FEW_FILES_AT_FIRST: Final = 64
+"""As long as no database is started: that takes as long as to open so many files."""
 LOAD_ERRORS: Final = (duckdb.Error, OSError, pa.ArrowException)
 """What reading a file that is gone or damaged raises."""
 
@@ -76,7 +78,7 @@ def load_points(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[i
     """
     if not reads or not keys:
         return {}
-    load = load_few if len(reads) <= _FEW_FILES else load_many
+    load = load_few if len(reads) <= (_FEW_FILES if _base else _FEW_FILES_AT_FIRST) else load_many
     return load(reads, keys)
 
 
