@@ -20,7 +20,7 @@ from trackio_like.store.blocks import Floats, Ints
 from trackio_like.store.shard_files import ShardRead
 
 _FEW_FILES: Final = 4
-_FEW_FILES_AT_FIRST: Final = 64
+_FEW_FILES_AT_FIRST: Final = 100
 """As long as no database is started: that takes as long as to open so many files."""
 LOAD_ERRORS: Final = (duckdb.Error, OSError, pa.ArrowException)
 """What reading a file that is gone or damaged raises."""
@@ -98,7 +98,7 @@ def load_many(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[int
     for group, rows in _groups(file_N * len(keys) + (key_N - 1)):
         file, key = divmod(group, len(keys))
         columns = Columns(seq_N=seq_N[rows], step_N=step_N[rows], time_N=time_N[rows], value_N=value_N[rows])
-        _put(result, file, keys[key], columns, reads[file])
+        _put(result, file, keys[key], columns, reads[file], is_alone=False)
     return result
 
 
@@ -114,12 +114,20 @@ def load_few(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[int,
         for key, rows in _groups(_key_positions(table.column("key"), keys)):
             if key >= 0:
                 columns = Columns(seq_N=seq_N[rows], step_N=step_N[rows], time_N=time_N[rows], value_N=value_N[rows])
-                _put(result, number, keys[key], columns, read)
+                _put(result, number, keys[key], columns, read, is_alone=len(columns.seq_N) == len(seq_N))
     return result
 
 
-def _put(result: dict[tuple[int, str], Columns], number: int, key: str, columns: Columns, read: ShardRead) -> None:
-    part = _by_seq(columns, after=0 if read.is_whole else read.after)
+def _put(
+    result: dict[tuple[int, str], Columns],
+    number: int,
+    key: str,
+    columns: Columns,
+    read: ShardRead,
+    *,
+    is_alone: bool,
+) -> None:
+    part = _by_seq(columns, after=0 if read.is_whole else read.after, is_alone=is_alone)
     if len(part.seq_N):
         result[number, key] = part
 
@@ -135,14 +143,14 @@ def _groups_with(metadata: Any, keys: Sequence[str]) -> list[int]:
     return found
 
 
-def _key_positions(column: pa.ChunkedArray, keys: Sequence[str]) -> Ints:
+def _key_positions(column: pa.ChunkedArray, keys: Sequence[str]) -> npt.NDArray[np.int32]:
     """[N] where each row's key is among the keys, -1 for others."""
     position = {key: number for number, key in enumerate(keys)}
-    parts = [np.empty(0, np.int64)]
+    parts = [np.empty(0, np.int32)]
     for chunk in column.chunks:
         codes = chunk.indices
         code_N = np.frombuffer(codes.buffers()[1], np.int32, count=len(codes), offset=4 * codes.offset)
-        of_code = np.array([position.get(key, -1) for key in chunk.dictionary.to_pylist()], np.int64)
+        of_code = np.array([position.get(key, -1) for key in chunk.dictionary.to_pylist()], np.int32)
         parts.append(of_code[code_N])
     return np.concatenate(parts)
 
@@ -151,16 +159,18 @@ def _paths(reads: Sequence[ShardRead]) -> list[str]:
     return [str(read.shard.path) for read in reads]
 
 
-def _groups(group_N: Ints) -> list[tuple[int, slice | Ints]]:
+def _groups(group_N: Ints | npt.NDArray[np.int32]) -> list[tuple[int, slice | Ints]]:
     """The rows of each group."""
     if len(group_N) == 0:
         return []
     if (group_N[1:] >= group_N[:-1]).all():
+        if group_N[0] == group_N[-1]:
+            return [(int(group_N[0]), slice(0, len(group_N)))]
         order = None
     else:
         order = np.argsort(group_N, kind="stable")
         group_N = group_N[order]
-    starts = np.flatnonzero(np.diff(group_N, prepend=group_N[0] - 1)).tolist()
+    starts = [0, *(np.flatnonzero(group_N[1:] != group_N[:-1]) + 1).tolist()]
     stops = [*starts[1:], len(group_N)]
     return [
         (int(group_N[start]), slice(start, stop) if order is None else order[start:stop])
@@ -168,15 +178,29 @@ def _groups(group_N: Ints) -> list[tuple[int, slice | Ints]]:
     ]
 
 
-def _by_seq(columns: Columns, *, after: int) -> Columns:
-    """In the order of calls, behind a sequence number: shards are sorted by step."""
+def _by_seq(columns: Columns, *, after: int, is_alone: bool) -> Columns:
+    """In the order of calls, behind a sequence number: shards are sorted by step.
+
+    Args:
+        columns: in any order.
+        after: only points with a larger seq.
+        is_alone: whether the arrays hold nothing else; a part of larger ones is copied, or it would keep all of it.
+    """
     seq_N = columns.seq_N
-    is_rising = bool((seq_N[1:] > seq_N[:-1]).all())
-    rows = np.arange(len(seq_N)) if is_rising else np.argsort(seq_N, kind="stable")
-    rows = rows[seq_N[rows] > after]
-    # Copies, so that a small series does not keep the whole answer alive.
+    rows: slice | npt.NDArray[np.intp]
+    if (seq_N[1:] > seq_N[:-1]).all():
+        start = int(np.searchsorted(seq_N, after, side="right"))
+        if is_alone and start == 0:
+            return columns
+        rows = slice(start, None)
+    else:
+        order = np.argsort(seq_N, kind="stable")
+        rows = order[seq_N[order] > after]
     return Columns(
-        seq_N=seq_N[rows], step_N=columns.step_N[rows], time_N=columns.time_N[rows], value_N=columns.value_N[rows]
+        seq_N=seq_N[rows].copy(),
+        step_N=columns.step_N[rows].copy(),
+        time_N=columns.time_N[rows].copy(),
+        value_N=columns.value_N[rows].copy(),
     )
 
 
