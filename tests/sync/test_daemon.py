@@ -13,7 +13,6 @@ from trackio_like.sync.daemon import serve
 from trackio_like.sync.once import seal_root
 from trackio_like.sync.thread import start
 
-
 HOLD = """
 import sys
 from pathlib import Path
