@@ -84,6 +84,13 @@ def test_the_thread_seals_where_no_process_may_be_started(run_script, root):
     assert only_run().state == "finished"
 
 
+def test_a_script_without_a_daemon_is_sealed_as_it_ends(run_script, root):
+    code, _, errors = run_script("trackio.init(project='p'); trackio.log({'a': 1})")
+    assert (code, errors) == (0, "")
+    assert not list(root.rglob("*.journal"))
+    assert only_run().history()["value"].to_pylist() == [1.0]
+
+
 def test_rows_are_readable_while_the_run_is_open_and_nothing_is_sealed(root):
     with trackio.Run("p") as run:
         run.log({"a": 1})

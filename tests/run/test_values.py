@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trackio_like.run.values import MAX_STEP, as_number, as_step, sort_values
+from trackio_like.run.values import MAX_STEP, as_number, as_step, plain_numbers, sort_values
 
 
 class Colour(enum.Enum):
@@ -20,6 +20,26 @@ class Colour(enum.Enum):
 
 class Name(enum.StrEnum):
     ACC = "acc"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.5, 2, True], [1.5, 2, True]),
+        ([np.float64(0.5), np.float32(0.25), np.int64(3), np.bool_(True)], [0.5, 0.25, 3, True]),
+        ([torch.tensor(1.5, dtype=torch.bfloat16), torch.ones((), requires_grad=True)], [1.5, 1.0]),
+        ([2**63 - 1, -(2**63)], [2**63 - 1, -(2**63)]),
+        ([1.0, "x"], None),
+        ([2**63], None),
+        ([np.array([1.0])], None),
+        ([np.array("x")], None),
+        ([], None),
+    ],
+)
+def test_the_quick_way_takes_plain_numbers_and_leaves_the_rest(values, expected):
+    found = plain_numbers(values)
+    assert found == expected
+    assert found is None or {type(number) for number in found} <= {float, int, bool}
 
 
 def numbers(metrics):

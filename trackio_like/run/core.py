@@ -14,10 +14,11 @@ from trackio_like.run.config import Config, masked, plain_config
 from trackio_like.run.guard import Guard
 from trackio_like.run.health import JournalHealth
 from trackio_like.run.identity import Owner, RunIdentity, end_state
-from trackio_like.run.values import INT_MAX, INT_MIN, MAX_STEP, PLAIN, Scalar, as_step, sort_values
+from trackio_like.run.values import MAX_STEP, Scalar, as_step, plain_numbers, sort_values
 
 logger = logging.getLogger(__name__)
 _FLOATS = frozenset({float})
+_STRINGS = frozenset({str})
 ALERT_LEVELS = ("info", "warn", "error")
 
 
@@ -131,9 +132,9 @@ class LoggingRun:
                 self._log_any(metrics, step)
                 return
             keys = tuple(metrics)
-            values = [*metrics.values()]
-            types = set(map(type, values))
-            if (types != _FLOATS and not _is_plain(types, values)) or set(map(type, keys)) != {str} or "" in metrics:
+            logged = [*metrics.values()]
+            values = logged if set(map(type, logged)) == _FLOATS else plain_numbers(logged)
+            if values is None or set(map(type, keys)) != _STRINGS or "" in metrics:
                 self._log_any(metrics, step)
                 return
             if step is not None and (type(step) is not int or not -MAX_STEP <= step <= MAX_STEP):
@@ -379,13 +380,6 @@ class LoggingRun:
         if self._journal is not None:
             self._journal.abandon()
             self._journal = None
-
-
-def _is_plain(types: set[type], values: list[Any]) -> bool:
-    """Whether all values are numbers that the journal takes as they are."""
-    if not types <= PLAIN or not types:
-        return False
-    return int not in types or all(INT_MIN <= value <= INT_MAX for value in values if type(value) is int)
 
 
 __all__ = ["ALERT_LEVELS", "LoggingRun"]

@@ -29,6 +29,9 @@ def ensure_daemon(settings: Settings) -> None:
 
     Never raises: without a daemon every row waits in its journal, where readers find it.
     """
+    if settings.daemon != "process":
+        # Sealing here needs pyarrow, which asks for pandas, which asks for this: too late once the interpreter ends.
+        importlib.import_module("concurrent.futures.thread")
     if settings.daemon == "off":
         return
     with _lock:

@@ -7,7 +7,7 @@ import enum
 import math
 import operator
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -56,6 +56,26 @@ def sort_values(metrics: Mapping[Any, Any]) -> Sorted:
             )
             found.problems.append((f"value {raw_key}", message))
     return found
+
+
+def plain_numbers(values: Iterable[Any]) -> list[Scalar] | None:
+    """The values as the journal takes them, or None where one is not a number of the usual kinds.
+
+    The quick way for floats, ints within 64 bits, bools, and scalars of numpy or torch; `sort_values` is for the rest.
+    """
+    numbers: list[Scalar] = []
+    for value in values:
+        number = value
+        if type(number) not in PLAIN:
+            if isinstance(number, float):
+                number = float(number)  # numpy.float64 is one, and so needs no trip through `item`
+            elif getattr(number, "shape", None) == ():
+                number = number.item()
+        kind = type(number)
+        if kind not in PLAIN or (kind is int and not INT_MIN <= number <= INT_MAX):
+            return None
+        numbers.append(number)
+    return numbers or None
 
 
 def key_text(key: Any) -> str:
@@ -202,5 +222,6 @@ __all__ = [
     "as_number",
     "as_step",
     "key_text",
+    "plain_numbers",
     "sort_values",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import threading
 
@@ -17,8 +16,6 @@ class SealThread:
 
     def __init__(self, settings: Settings) -> None:
         """Starts the thread."""
-        # pyarrow asks for pandas, which asks for this, which cannot be imported once the interpreter is ending.
-        importlib.import_module("concurrent.futures.thread")
         self._stop = threading.Event()
         self._settings = settings
         self._thread = threading.Thread(target=self._run, name="trackio-like-seal", daemon=True)
