@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from trackio_like.format.durable import sync_folder
 from trackio_like.format.names import JournalName
 from trackio_like.format.records import Header
 from trackio_like.journal.frames import HEAD, MAGIC, Code, frame
@@ -252,6 +253,8 @@ class JournalWriter:
             return
         try:
             (os.fdatasync if hasattr(os, "fdatasync") else os.fsync)(duplicate)
+            if self._synced == 0:
+                sync_folder(self.folder)
             self._synced = size
         except OSError:
             pass  # some file systems cannot; the write itself already survives the process

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from trackio_like.format.durable import sync_folder
 from trackio_like.format.names import Kind, ShardName
 from trackio_like.format.schemas import SCHEMAS, footer, parse_footer
 
@@ -132,14 +133,4 @@ def read_info(path: Path) -> ShardInfo:
     )
 
 
-def sync_folder(folder: Path) -> None:
-    """Makes a rename in the folder survive a power cut, where the system can."""
-    with contextlib.suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-
-
-__all__ = ["DRAFT_SUFFIX", "ShardInfo", "read_info", "sync_folder", "write_shard"]
+__all__ = ["DRAFT_SUFFIX", "ShardInfo", "read_info", "write_shard"]
