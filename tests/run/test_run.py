@@ -109,10 +109,11 @@ def test_a_bad_value_is_told_once_at_the_users_line():
         warnings.simplefilter("always")
         for _ in range(3):
             trackio.log({"bad": object(), "good": 1})
-    trackio.finish()
     assert [(w.category, os.path.basename(w.filename)) for w in told] == [
         (trackio.TrackioLikeWarning, os.path.basename(__file__))
     ]
+    with pytest.warns(trackio.TrackioLikeWarning, match="'type bad' 3 times"):
+        trackio.finish()
 
 
 def test_log_does_not_raise_where_warnings_are_errors(caplog):

@@ -337,6 +337,7 @@ class LoggingRun:
                 self._journal = None
                 self._is_finished = True
             self._owner.finished(self)
+            self._guard.report(self.name)
         except Exception as failure:  # noqa: BLE001 - as in log()
             self._failed("finish", failure)
 

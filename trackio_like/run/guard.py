@@ -45,6 +45,21 @@ class Guard:
         if count == 1:
             warn_user(message)
 
+    def report(self, name: str) -> None:
+        """Says once, at the end, how often each repeated cause was met.
+
+        Args:
+            name: the run's name.
+        """
+        with self._lock:
+            repeated = {cause: count for cause, count in self.counts.items() if count > 1}
+            self.counts = {}
+        if repeated:
+            told = ", ".join(f"{cause!r} {count} times" for cause, count in sorted(repeated.items()))
+            warn_user(
+                f"Run {name!r} met problems more often than they were told: {told}. See the first warning of each."
+            )
+
     def reset_lock(self) -> None:
         """Makes a lock of its own: for a forked child, whose parent may have held it."""
         self._lock = threading.Lock()
