@@ -125,3 +125,13 @@ def test_a_window_holds_both_its_ends(xs, first, last):
     start, stop = window(x, first, last)
     inside = [v for v in x if (first is None or v >= first) and (last is None or v <= last)]
     assert x[start:stop].tolist() == inside
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "num_buckets"),
+    [(-7.2e-85, 1.0, 2), (0.0, 1.6e308, 2), (-1.7e308, 1.7e308, 40), (0.0, 5e-324, 40), (1e7, 1e7 + 2093, 375)],
+)
+def test_edges_of_odd_ranges_are_never_too_many(first, last, num_buckets):
+    edges = bucket_edges(first, last, num_buckets=num_buckets)
+    assert len(edges) < num_buckets
+    assert (np.diff(edges) > 0).all()

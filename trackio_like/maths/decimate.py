@@ -19,6 +19,10 @@ _LOOP_FROM: Final = 256
 """Points per bucket from which one numpy call per bucket is cheaper than passes over all points."""
 _MAX_GRID: Final = 2.0**50
 """Beyond so many widths from zero, multiples of the width are no longer exact in float64."""
+_ROUNDED_UP: Final = 1 + 2.0**-50
+"""Makes up for a span that float64 rounded down."""
+_GRID_RANGE: Final = (1e-300, 1e300)
+"""Widths that can be rounded up without leaving the normal numbers of float64."""
 
 
 def bucket_edges(first: float, last: float, *, num_buckets: int) -> Floats:
@@ -37,12 +41,14 @@ def bucket_edges(first: float, last: float, *, num_buckets: int) -> Floats:
     """
     if not first < last or num_buckets < 2:
         return np.empty(0)
-    raw = (last - first) / (num_buckets - 1)
-    if math.isfinite(raw):
+    raw = (last - first) / (num_buckets - 1) * _ROUNDED_UP
+    if _GRID_RANGE[0] < raw < _GRID_RANGE[1]:
         mantissa, exponent = math.frexp(raw)
         width = math.ldexp(math.ceil(mantissa * 8) / 8, exponent)
-        if width > 0 and max(abs(first), abs(last)) / width < _MAX_GRID:
-            return np.arange(math.floor(first / width) + 1, math.floor(last / width) + 1, dtype=np.float64) * width
+        if max(abs(first), abs(last)) / width < _MAX_GRID:
+            numbers = np.arange(math.floor(first / width) + 1, math.floor(last / width) + 1, dtype=np.float64)
+            if len(numbers) < num_buckets:
+                return numbers * width
     # Weighted ends, because their difference may be beyond float64.
     weight_E = np.arange(1, num_buckets) / num_buckets
     edges = np.unique(first * (1 - weight_E) + last * weight_E)
