@@ -167,6 +167,7 @@ def open_view(page, board):
         page.goto(board.link(**view))
         if wait_for:
             page.wait_for_selector(wait_for)
+            page.wait_for_selector(".tl-sidebar", state="attached")
         return page
 
     return show

@@ -233,7 +233,6 @@ export class Chart {
     this.plotKind = kind;
     this.plot = new uPlot(this.options(settings), [[0, 1], [null, null]], this.area);
     this.dotPool = [];
-    this.plot.over.addEventListener("mouseenter", () => (this.isHovered = true));
     this.plot.over.addEventListener("mouseleave", () => this.leave());
   }
 
@@ -262,7 +261,8 @@ export class Chart {
       },
       hooks: {
         draw: [(u) => this.paint(u)],
-        setCursor: [() => this.isHovered && this.hover()],
+        // uPlot calls it after redraws too, also where only the crosshair of another chart is shown.
+        setCursor: [(u) => u.over.matches(":hover") && this.hover()],
         setSelect: [(u) => this.select(u, xKind)],
       },
     };
@@ -342,6 +342,7 @@ export class Chart {
       this.leave();
       return;
     }
+    this.isHovered = true;
     showTooltip(this, left, top);
     for (const other of TL.charts) {
       if (other === this || !other.isVisible || !other.plot || other.settings?.xKind !== this.settings.xKind) continue;
