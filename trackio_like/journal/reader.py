@@ -105,8 +105,10 @@ class JournalTail:
 
     def _load(self, max_bytes: int) -> bytes:
         with open(self.path, "rb") as file:
+            # Only what is there: a buffer of the largest size costs more than reading a live run's second of rows.
+            waiting = os.fstat(file.fileno()).st_size - self.offset
             file.seek(self.offset)
-            data = file.read(max_bytes)
+            data = file.read(min(max_bytes, max(waiting, 0)))
             if len(data) == max_bytes and not _has_whole_frame(data, is_start=self.offset == 0):
                 data += file.read()
         return data

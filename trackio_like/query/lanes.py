@@ -5,6 +5,7 @@ Shapes: N points.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -67,7 +68,10 @@ class Lane:
             False where they do not simply follow: the lane is then to be made anew.
         """
         old, new = self._size, self._size + len(x_N)
-        if not np.isfinite(x_N).all() or not is_rising(x_N) or (old and x_N[0] < self._x[old - 1]):
+        # A NaN fails the comparison too, so it is one pass for both: rising, and finite from the first to the last.
+        if not (x_N[1:] >= x_N[:-1]).all() or not -math.inf < x_N[0] <= x_N[-1] < math.inf:
+            return False
+        if old and x_N[0] < self._x[old - 1]:
             return False
         if new > len(self._x):
             grown = np.empty(new * 5 // 4 + 64)
@@ -76,7 +80,7 @@ class Lane:
         self._x[old:new] = x_N
         self._size, self._y = new, points.value
         self.counts = (new,)
-        self.num_non_finite += int(np.count_nonzero(~np.isfinite(self._y[old:new])))
+        self.num_non_finite = points.num_non_finite
         return True
 
 

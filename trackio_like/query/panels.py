@@ -162,11 +162,13 @@ def _num_new(lane: Lane, series: Series, mark: Mark) -> int | None:
     """How many points a lane gained at its end since a mark; None where it changed otherwise."""
     if mark.layout != series.layout or not lane.is_in_order:
         return None
-    *earlier, last = lane.parts
-    grown = {part.writer: len(series.points[part.writer]) - mark.counts[part.writer] for part in lane.parts}
-    if any(grown[part.writer] for part in earlier) or (last.cut_step is not None and grown[last.writer]):
+    last = lane.parts[-1]
+    num_new = len(series.points[last.writer]) - mark.counts[last.writer]
+    if last.cut_step is not None and num_new:
         return None
-    return grown[last.writer]
+    if any(len(series.points[part.writer]) != mark.counts[part.writer] for part in lane.parts[:-1]):
+        return None
+    return num_new
 
 
 def _touches(query: PanelQuery, x_N: Floats) -> bool:

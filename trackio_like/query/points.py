@@ -73,8 +73,9 @@ class Points:
                 _room(time_us, old, capacity),
                 _roomf(value, old, capacity),
             )
-        for buffer, added in zip(self._buffers, (seq_N, step_N, time_N, value_N), strict=True):
-            buffer[old:new] = added
+        new_points = slice(old, new)
+        seq, step, time_us, value = self._buffers
+        seq[new_points], step[new_points], time_us[new_points], value[new_points] = seq_N, step_N, time_N, value_N
         self._size = new
         self.num_non_finite += _count_non_finite(value_N)
 
@@ -92,7 +93,8 @@ def _roomf(array: Floats, size: int, capacity: int) -> Floats:
 
 
 def _count_non_finite(value_N: Floats) -> int:
-    return len(value_N) - int(np.count_nonzero(np.isfinite(value_N)))
+    is_finite_N = np.isfinite(value_N)
+    return 0 if is_finite_N.all() else len(value_N) - int(np.count_nonzero(is_finite_N))
 
 
 __all__ = ["Points"]

@@ -315,7 +315,7 @@ def gather(kind: ScalarKind, key: str, blocks: list[Block]) -> Columns | None:
     if not found:
         return None
     if len(found) == 1:
-        [(block, position)] = found
+        block, position = found[0]
         step_N = np.zeros_like(block.seq_C) if block.step_C is None else block.step_C
         return Columns(
             seq_N=block.seq_C, step_N=step_N, time_N=block.time_C, value_N=block.value_CK[:, position].copy()
