@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def test_what_was_logged_is_there_before_anything_is_sealed(tmp_path: Path):
     assert again.finished_at is not None
     assert again.created_at is not None
     assert again.created_at <= again.finished_at
+    assert again.created_at.utcoffset() == timedelta(0)
     assert [event.type for event in again.events()] == ["init", "finish"]
     writer.close()
 

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -172,16 +173,14 @@ class ApiRun:
         return self._api.ask(self.project, self.id, lambda _, run: run.summaries["metrics"].last_values())
 
     @property
-    def created_at(self) -> float | None:
-        """When it began, seconds since the epoch."""
-        created_us = self._description().created_us
-        return None if created_us is None else created_us / 1e6
+    def created_at(self) -> datetime | None:
+        """When it began, in UTC."""
+        return _moment(self._description().created_us)
 
     @property
-    def finished_at(self) -> float | None:
-        """When it ended, seconds since the epoch; None while it runs."""
-        finished_us = self._description().finished_us
-        return None if finished_us is None else finished_us / 1e6
+    def finished_at(self) -> datetime | None:
+        """When it ended, in UTC; None while it runs."""
+        return _moment(self._description().finished_us)
 
     @property
     def num_rows(self) -> int:
@@ -294,6 +293,11 @@ def _similar(wanted: str, known: Iterable[str]) -> str:
     if not close:
         return "There is none yet."
     return f"Did you mean one of {', '.join(map(repr, close))}?"
+
+
+def _moment(time_us: int | None) -> datetime | None:
+    # Not fromtimestamp: a float of seconds is not exact to the microsecond.
+    return None if time_us is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time_us)
 
 
 __all__ = ["Api", "ApiRun", "DrawnSeries"]
