@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from trackio_like.maths.decimate import is_rising, order_by_x
+from trackio_like.maths.decimate import order_by_x
 from trackio_like.query.points import Points
 from trackio_like.query.series import Part, Series
 from trackio_like.store.blocks import Floats
