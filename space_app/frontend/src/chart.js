@@ -2,6 +2,7 @@
 
 import uPlot from "uplot";
 import { xTicks, yTicks } from "./axes.js";
+import { swatch } from "./colours.js";
 import { TL } from "./core.js";
 import { h, nameNode, setText } from "./dom.js";
 import { count, plural, xTitle } from "./format.js";
@@ -365,12 +366,12 @@ function widened([low, high], xKind, isLogX) {
   return xKind === "step" && !isLogX ? [low - 1, low + 1] : padded([low, high], isLogX ? "log" : "linear");
 }
 
-function legendItem({ run, colour, numNonFinite }) {
+function legendItem({ run, colour, dash, numNonFinite }) {
   const name = TL.store.runs.get(run)?.name ?? run;
   return h(
     "button.tl-legend-item", { type: "button", title: `${name}: click to hide`, "aria-label": `Hide ${name}`, on: {
       click: () => TL.emit("toggle", run), mouseenter: () => TL.hover(run), mouseleave: () => TL.hover(null),
     } },
-    h("span.tl-swatch", { style: { background: colour } }), nameNode(name, "tl-legend-name"), numNonFinite ? h("span.tl-legend-odd", {}, `${count(numNonFinite)} NaN or Inf`) : null,
+    h("span.tl-swatch", { style: { background: swatch({ colour, dash }) } }), nameNode(name, "tl-legend-name"), numNonFinite ? h("span.tl-legend-odd", {}, `${count(numNonFinite)} NaN or Inf`) : null,
   );
 }

@@ -49,6 +49,9 @@ export function assignSlots(runs, known) {
   return known;
 }
 
+/** The background of a run's swatch: its colour, in stripes where its line is dashed. */
+export const swatch = ({ colour, dash }) => (dash.length ? `repeating-linear-gradient(90deg, ${colour} 0 4px, transparent 4px 6px)` : colour);
+
 /** Colour and dash of a slot. */
 export function styleOf(slot, isDark = false) {
   const block = Math.floor(slot / PALETTE.length);

@@ -1,5 +1,6 @@
 // The Run tab: everything about one run.
 
+import { swatch } from "./colours.js";
 import { getJson, TL } from "./core.js";
 import { button, copyText, h, nameNode } from "./dom.js";
 import { ago, count, duration, moment, number, value } from "./format.js";
@@ -99,7 +100,7 @@ export class RunView {
 function header(run) {
   const style = TL.store.style(run.id);
   return h("div.tl-run-head", {},
-    h("span.tl-swatch.tl-big", { style: { background: style.colour } }), h("h2", {}, nameNode(run.name)),
+    h("span.tl-swatch.tl-big", { style: { background: swatch(style) } }), h("h2", {}, nameNode(run.name)),
     h("span.tl-badge", { data: { state: run.state } }, h("span.tl-state", { data: { state: run.state } }), run.state),
     run.group ? h("span.tl-chip", {}, run.group) : null, ...(run.tags ?? []).map((tag) => h("span.tl-chip", {}, tag)));
 }

@@ -1,5 +1,6 @@
 // The Runs tab: a live table, of which only the rows on the screen exist.
 
+import { swatch } from "./colours.js";
 import { TL } from "./core.js";
 import { columns, lasted, ordered } from "./columns.js";
 import { button, download, h, nameNode, setText, VirtualList } from "./dom.js";
@@ -85,7 +86,7 @@ export class RunsView {
     if (!node || node.layout !== this.headText || node.runName !== run.name) node = this.newRow(run);
     const [first, ...cells] = node.children;
     first.firstChild.checked = this.selected.has(run.id);
-    first.lastChild.style.background = TL.store.style(run.id).colour;
+    first.lastChild.style.background = swatch(TL.store.style(run.id));
     this.shown.forEach((column, i) => {
       const text = column.text(run);
       const cell = cells[i];

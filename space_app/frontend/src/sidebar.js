@@ -1,5 +1,6 @@
 // The sidebar: project, runs with their filter and groups, and how charts are drawn.
 
+import { swatch as swatchOf } from "./colours.js";
 import { recall, keep, TL } from "./core.js";
 import { button, copyText, h, icon, nameNode, setText, VirtualList } from "./dom.js";
 import { ago, count, plural } from "./format.js";
@@ -142,7 +143,7 @@ export class Sidebar {
   }
 
   runRow({ run, isInGroup }, node) {
-    const { colour, dash } = TL.store.style(run.id);
+    const style = TL.store.style(run.id);
     const label = `${run.name}\n${run.state}, began ${ago(run.created_us / 1e6, TL.store.nowUs / 1e6)}`;
     if (!node || node.runName !== run.name) {
       const id = run.id;
@@ -156,8 +157,8 @@ export class Sidebar {
     }
     const [box, swatch, state, name] = node.children;
     box.checked = this.selected.has(run.id);
-    swatch.firstChild.style.background = dash.length ? `repeating-linear-gradient(90deg, ${colour} 0 4px, transparent 4px 6px)` : colour;
-    if (document.activeElement !== swatch.lastChild) swatch.lastChild.value = colour;
+    swatch.firstChild.style.background = swatchOf(style);
+    if (document.activeElement !== swatch.lastChild) swatch.lastChild.value = style.colour;
     state.dataset.state = run.state;
     state.title = run.state;
     name.title = label;

@@ -1,5 +1,6 @@
 // The one tooltip of the page: the nearest stored point of every line under the cursor.
 
+import { swatch } from "./colours.js";
 import { getJson, TL } from "./core.js";
 import { h } from "./dom.js";
 import { number, xTitle, xValue } from "./format.js";
@@ -85,7 +86,7 @@ function fill(chart, rows) {
   const isUneven = shown.some((row) => xValue(xKind, row.x) !== xValue(xKind, closest.x));
   const body = shown.map((row) => h(
     `tr${row.isClosest ? ".tl-main" : ""}`, {},
-    h("td", {}, h("span.tl-swatch", { style: { background: row.line.colour } })),
+    h("td", {}, h("span.tl-swatch", { style: { background: swatch(row.line) } })),
     h("td.tl-tip-name", {}, tipName(row.line)),
     h("td.tl-num", { data: { role: "value" } }, exactly(chart, row)),
     smoothing > 0 ? h("td.tl-num.tl-muted", {}, row.smoothed === null ? "" : number(row.smoothed)) : null,
