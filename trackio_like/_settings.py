@@ -147,7 +147,7 @@ def _choice(env: Mapping[str, str], name: str, default: DaemonMode) -> DaemonMod
     raw = env.get(name) or default
     if raw not in get_args(DaemonMode):
         raise ValueError(f"{name}={raw!r} is unknown; choose one of {', '.join(get_args(DaemonMode))}.")
-    return cast(DaemonMode, raw)
+    return cast("DaemonMode", raw)
 
 
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
