@@ -16,7 +16,7 @@ from tests.shards.conftest import WRITER, make_header, read_kind, read_metrics, 
 from trackio_like.format.names import RunFolder
 from trackio_like.format.schemas import SCHEMAS, SUMMARY_COLUMNS, parse_footer
 from trackio_like.journal.writer import JournalWriter
-from trackio_like.shards.compact import compact_folder, merge_shards
+from trackio_like.shards.compact import compact_folder, merge_shards, summarise_table
 from trackio_like.shards.files import read_info
 from trackio_like.shards.seal import WriterSealer
 
@@ -91,6 +91,16 @@ def test_integers_that_a_double_cannot_hold_are_exact(folder, journal):
     rows = sorted(read_kind(folder, "metrics"), key=lambda row: row["seq"])
     kept = [row["value_int"] if row["value_int"] is not None else row["value"] for row in rows if row["key"] == "n"]
     assert kept == values
+
+
+@pytest.mark.parametrize("values", [[1, 2**53 + 1], [2**53 + 1, 1.5], [2**63 - 1, math.nan]])
+def test_a_summarys_last_value_is_exact_however_it_was_counted(folder, journal, values):
+    for value in values:
+        journal.metrics(0, ("n",), [value])
+    seal(folder)
+    by_sealing = read_info(newest(folder)).summary["last"]
+    by_counting = summarise_table(pq.read_table(newest(folder), partitioning=None))["last"]
+    assert [repr(last) for (last,) in (by_sealing, by_counting)] == [repr(values[-1])] * 2
 
 
 def test_a_late_key_leaves_old_shards_alone(folder, journal):

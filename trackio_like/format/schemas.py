@@ -68,7 +68,10 @@ SUMMARY_COLUMNS: Final = (
     "first_step",
     "first_time_us",
 )
-"""The columns of the footer's per-key summary; min and max are null where no value is finite."""
+"""The columns of the footer's per-key summary.
+
+min and max are null where no value is finite; last is an integer where a double cannot hold it.
+"""
 
 
 def footer(

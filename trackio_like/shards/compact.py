@@ -199,6 +199,7 @@ def summarise_table(table: pa.Table) -> dict[str, list[Any]]:
                 ("finite", "min"),
                 ("finite", "max"),
                 *((column, "last") for column in ends),
+                ("value_int", "last", pc.ScalarAggregateOptions(skip_nulls=False)),
                 ("step", "first"),
                 ("time", "first"),
             ]
@@ -212,7 +213,12 @@ def summarise_table(table: pa.Table) -> dict[str, list[Any]]:
         "num_non_finite": grouped["is_odd_sum"].to_pylist(),
         "min": grouped["finite_min"].to_pylist(),
         "max": grouped["finite_max"].to_pylist(),
-        "last": grouped["value_last"].to_pylist(),
+        "last": [
+            value if exact is None else exact
+            for value, exact in zip(
+                grouped["value_last"].to_pylist(), grouped["value_int_last"].to_pylist(), strict=True
+            )
+        ],
         "last_step": [step or 0 for step in grouped["step_last"].to_pylist()],
         "last_seq": grouped["seq_last"].to_pylist(),
         "last_time_us": times["time_last"],

@@ -133,7 +133,7 @@ def _summarise(summary: Summary, key: str, part: _KeyPoints) -> None:
         len(part.value_N) - len(finite_N),
         float(finite_N.min()) if len(finite_N) else None,
         float(finite_N.max()) if len(finite_N) else None,
-        float(part.value_N[last]),
+        part.exact.get(last, float(part.value_N[last])),
         int(part.step_N[last]),
         int(part.seq_N[last]),
         int(part.time_N[last]),
