@@ -18,7 +18,7 @@ from trackio_like.tracking import Run, Tracker, alert, current_config, define_me
 if TYPE_CHECKING:
     from trackio_like.query.api import Api
     from trackio_like.run.config import Config
-    from trackio_like.show import show
+    from trackio_like._show import show
 
     config: Config
 
@@ -41,7 +41,7 @@ __all__ = [
     "show",
 ]
 
-_HOME = {"Api": "query.api", "show": "show"}
+_HOME = {"Api": "query.api", "show": "_show"}
 """Names whose modules are heavy, loaded on first use: a training script pays for neither."""
 
 

@@ -19,7 +19,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from trackio_like.show import show
+    from trackio_like._show import show
 
     show(
         options.project,
