@@ -1,4 +1,4 @@
-"""Writes the golden root of the current versions: `python tests/golden/make.py`. Run once per version, then committed."""
+"""Writes the golden root of the current versions, once per version: `python tests/golden/make.py`."""
 
 import math
 from pathlib import Path
