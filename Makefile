@@ -4,8 +4,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types imports spelling bundle js-tests pytest coverage bench system clean
 
-# The newest of these that is there; name another with PYTHON=...
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+# The first of these that is new enough; name another with PYTHON=...
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
