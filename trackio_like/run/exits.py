@@ -28,6 +28,7 @@ class ExitHooks:
         self._on_exit = on_exit
         self._error: BaseException | None = None
         self._pid = -1
+        self._worker_frame: FrameType | None = None
         self._previous_hook = sys.excepthook
         self._previous_sigterm: Callable[[int, FrameType | None], object] | int | None = None
 
@@ -51,7 +52,8 @@ class ExitHooks:
         util = sys.modules.get("multiprocessing.util")
         process = sys.modules.get("multiprocessing.process")
         if util is not None and process is not None and process.parent_process() is not None:
-            # Workers of multiprocessing skip atexit; a finalizer of theirs runs while the worker's exception passes.
+            # Workers of multiprocessing skip our atexit; a finalizer of theirs is run as they end.
+            self._worker_frame = _bootstrap_frame()
             util.Finalize(None, self._finish_worker, exitpriority=100)
 
     def _note_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -59,13 +61,16 @@ class ExitHooks:
         self._previous_hook(kind, error, trace)
 
     def _finish_worker(self) -> None:
+        # Up to Python 3.12 this runs while the worker's exception passes; later ones have only its exit code left.
         self._error = self._error or sys.exc_info()[1]
-        self._finish_all()
+        frame = self._worker_frame
+        has_failed = frame is not None and bool(frame.f_locals.get("exitcode"))
+        self._finish_all("failed" if has_failed and self._error is None else None)
 
-    def _finish_all(self) -> None:
+    def _finish_all(self, state: str | None = None) -> None:
         if os.getpid() != self._pid:
             return
-        self._finish(end_state(self._error), self._error)
+        self._finish(state or end_state(self._error), self._error)
         self._on_exit()
 
     def _finish(self, state: str, error: BaseException | None) -> None:
@@ -87,6 +92,14 @@ class ExitHooks:
         if previous != signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
+
+
+def _bootstrap_frame() -> FrameType | None:
+    """The frame of multiprocessing that runs this worker and will hold its exit code; None in another thread."""
+    frame: FrameType | None = sys._getframe()  # noqa: SLF001 - multiprocessing offers no hook for a worker's end
+    while frame is not None and frame.f_code.co_name != "_bootstrap":
+        frame = frame.f_back
+    return frame
 
 
 __all__ = ["ExitHooks"]
