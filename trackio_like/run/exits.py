@@ -43,16 +43,18 @@ class ExitHooks:
         is_child = self._pid != -1
         self._pid = os.getpid()
         self._error = None
+        util = sys.modules.get("multiprocessing.util")
+        process = sys.modules.get("multiprocessing.process")
+        is_worker = util is not None and process is not None and process.parent_process() is not None
         if not is_child:
-            atexit.register(self._finish_all)
+            if not is_worker:
+                atexit.register(self._finish_all)
             self._previous_hook = sys.excepthook
             sys.excepthook = self._note_error
             if handles_sigterm and threading.current_thread() is threading.main_thread():
                 self._previous_sigterm = signal.signal(signal.SIGTERM, self._terminate)
-        util = sys.modules.get("multiprocessing.util")
-        process = sys.modules.get("multiprocessing.process")
-        if util is not None and process is not None and process.parent_process() is not None:
-            # Workers of multiprocessing skip our atexit; a finalizer of theirs is run as they end.
+        if util is not None and is_worker:
+            # Workers of multiprocessing skip atexit up to Python 3.12; a finalizer of theirs is run in all versions.
             self._worker_frame = _bootstrap_frame()
             util.Finalize(None, self._finish_worker, exitpriority=100)
 
