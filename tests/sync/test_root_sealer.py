@@ -3,6 +3,8 @@
 import os
 import time
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.shards.conftest import make_header, read_kind, read_metrics, shard_names
@@ -249,3 +251,57 @@ def test_the_wait_between_tries_doubles_to_a_limit():
     assert delays[:4] == [1.0, 2.0, 4.0, 8.0]
     assert delays[-1] == LONGEST_DELAY_S
     assert retry.is_hopeless
+
+
+def _strange_file(path):
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"not ours")
+
+
+def _strange_footer(path):
+    path.parent.mkdir(parents=True)
+    table = pa.table({"seq": [1]}).replace_schema_metadata({b"trackio_like": b"{}"})
+    for seq in (1, 2):
+        pq.write_table(table, path.parent / f"x-1-1-{seq}-{seq}.parquet")
+
+
+STRANGERS = {
+    "a folder name that is no encoding": lambda root: (root / "%ff" / "x").mkdir(parents=True),
+    "a run folder name that is no encoding": lambda root: (root / "p" / "%ff").mkdir(parents=True),
+    "a folder name longer than any of ours": lambda root: (root / "p" / ("z" * 230)).mkdir(parents=True),
+    "a file where journals should be": lambda root: _strange_file(root / "p" / "0" / "journal"),
+    "a journal of another program": lambda root: _strange_file(root / "p" / "0" / "journal" / "x-1-1.1.journal"),
+    "a shard of another program": lambda root: _strange_file(root / "p" / "0" / "metrics" / "x-1-1-1-1.parquet"),
+    "a shard whose footer lacks fields": lambda root: _strange_footer(root / "p" / "0" / "metrics" / "x"),
+}
+
+
+@pytest.mark.parametrize("stranger", STRANGERS)
+def test_what_others_put_into_a_root_keeps_no_run_from_being_sealed(root, run, stranger):
+    STRANGERS[stranger](root)
+    logged(run, own_header())
+    sealer = RootSealer(root)
+    assert [sealer.run_pass().num_open for _ in range(2)] == [1, 1]
+    assert len(read_kind(run, "metrics")) == 3
+    assert sealer.has_open_writers()
+
+
+def test_a_run_that_may_not_be_read_keeps_no_other_from_being_sealed(root, run):
+    (root / "p" / "0").mkdir(parents=True)
+    (root / "p" / "0" / "journal").symlink_to("journal")  # a loop is refused also to those who may read everything
+    logged(run, own_header())
+    sealer = RootSealer(root)
+    assert sealer.run_pass().num_open == 1
+    assert sealer.has_open_writers()
+
+
+def test_a_run_whose_journals_could_not_be_listed_is_sealed_once_they_can(root, run):
+    sealer = RootSealer(root)
+    run.path.mkdir(parents=True)
+    run.journal.write_bytes(b"")
+    then = os.stat(run.journal).st_mtime_ns
+    sealer.run_pass()
+    run.journal.unlink()
+    logged(run, own_header())
+    os.utime(run.journal, ns=(then, then))
+    assert max(sealer.run_pass().num_open for _ in range(6)) == 1

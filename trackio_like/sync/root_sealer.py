@@ -77,10 +77,7 @@ class RootSealer:
             return PassReport(num_calls=0, num_open=0, num_waiting=0)
         self._lease.renew()
         for folder in self._finder.changed_runs():
-            for segment in list_segments(folder.journal):
-                key = (folder.path, segment.writer)
-                if key not in self._writers:
-                    self._writers[key] = WriterSealer(folder, segment.writer)
+            self._note_writers(folder)
         num_calls = num_open = 0
         for key, sealer in list(self._writers.items()):
             if time.monotonic() < self._retries.get(key, Retry()).due_s:
@@ -98,14 +95,31 @@ class RootSealer:
 
     def has_open_writers(self) -> bool:
         """Whether a living process of this host has a journal in the root."""
-        for folder in run_folders(self.root):
+        return any(self._has_open_writer(folder) for folder in run_folders(self.root))
+
+    def _has_open_writer(self, folder: RunFolder) -> bool:
+        # A journal of a newer version or a folder that may not be read is nothing that this daemon can seal.
+        with contextlib.suppress(OSError):
             for segment in list_segments(folder.journal):
-                header = WriterSealer(folder, segment.writer).load_header()
-                if header is None or header.host != self._host:
-                    continue
-                if self._is_process_alive(header.pid, header.process_started):
-                    return True
+                with contextlib.suppress(ValueError):
+                    header = WriterSealer(folder, segment.writer).load_header()
+                    if header is None or header.host != self._host:
+                        continue
+                    if self._is_process_alive(header.pid, header.process_started):
+                        return True
         return False
+
+    def _note_writers(self, folder: RunFolder) -> None:
+        try:
+            segments = list_segments(folder.journal)
+        except OSError as error:
+            logger.debug("%s cannot be listed now: %s", folder.journal, error)
+            self._finder.look_again(folder)
+            return
+        for segment in segments:
+            key = (folder.path, segment.writer)
+            if key not in self._writers:
+                self._writers[key] = WriterSealer(folder, segment.writer)
 
     def _note_failure(self, key: tuple[Path, str], sealer: WriterSealer, error: Exception) -> None:
         retry = self._retries[key] = self._retries.get(key, Retry()).after_failure(time.monotonic())
@@ -197,14 +211,14 @@ class RootSealer:
         return len(self._covered) + len(self._upkeep)
 
     def _look_at_old_run(self, folder: RunFolder) -> None:
-        live = {name.writer for name in list_segments(folder.journal)}
         for kind in KINDS:
             shards = folder.shards(kind)
             try:
+                live = {name.writer for name in list_segments(folder.journal)}
                 closed = {name.writer for name in list_shards(shards)} - live
                 if compact_folder(shards, kind, closed_writers=closed, own_writers=closed) or drop_covered(shards)[1]:
                     self._covered.add((shards, kind))
-            except (OSError, ValueError) as error:
+            except Exception as error:  # noqa: BLE001 - a stranger's file may say anything; the rest is looked at
                 logger.warning("Old shards in %s stay as they are: %s", shards, error)
 
 
