@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import time
 import zlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +28,11 @@ MAX_KEY_SETS: Final = 4096
 MAX_BACKLOG_BYTES: Final = 64 << 20
 """What waits in memory while the disk refuses writes; beyond it the newest calls are dropped and counted."""
 
+_NO_SEGMENT: Final = 1 << 62
+"""Size where no segment is open, so that the next call begins one."""
+_FILE_IS_LOST: Final = (errno.ESTALE, errno.EBADF)
+"""The file is gone from a network file system, or somebody closed our descriptor: only another file helps."""
+
 _pack, _crc32, _write, _monotonic_ns = HEAD.pack, zlib.crc32, os.write, time.monotonic_ns
 
 
@@ -38,6 +44,10 @@ class WriteFault:
     num_waiting: int
     num_dropped: int
     """Calls lost for good since the journal began; more than 0 only once the backlog was full."""
+
+
+class ClosedJournalError(ValueError):
+    """A call came after the journal was closed; it is not stored."""
 
 
 class JournalWriter:
@@ -70,6 +80,9 @@ class JournalWriter:
         self._backlog: deque[bytes] = deque()
         self._backlog_bytes = 0
         self._num_dropped = 0
+        self._num_ids = 0
+        self._is_busy = False
+        self._is_closed = False
         self._fd = -1
         self._size = 0
         self._synced = 0
@@ -90,6 +103,9 @@ class JournalWriter:
 
     # -- records -------------------------------------------------------------------------------------------------
 
+    # A signal handler that logs runs in the middle of any call, on the same thread and so within the same lock.
+    # Each call therefore makes its frame first; `_append` refuses it where another call came between.
+
     def metrics(self, step: int, keys: tuple[str, ...], values: Sequence[float | int | bool]) -> None:
         """Appends one call of plain scalars: the hot path.
 
@@ -98,20 +114,18 @@ class JournalWriter:
             keys: [K] the keys.
             values: [K] a number for each key, within int64 where it is an int.
         """
-        self.seq = seq = self.seq + 1
+        seq = self.seq + 1
         keys_id = self._key_ids.get(keys)
-        time_us = (self._clock_base_ns + _monotonic_ns()) // 1000
-        if keys_id is None:
-            self._append(self._named(keys, lambda id_: [Code.METRICS, seq, step, time_us, id_, values]))
-            return
-        payload = self._encode((2, seq, step, time_us, keys_id, values))
-        self._append(_pack(len(payload), _crc32(payload)) + payload)
+        if keys_id is not None and self._size < self._segment_bytes:
+            time_us = (self._clock_base_ns + _monotonic_ns()) // 1000
+            payload = self._encode((2, seq, step, time_us, keys_id, values))
+            if self._append(seq, _pack(len(payload), _crc32(payload)) + payload):
+                return
+        self._record(keys, lambda seq, time_us, id_: [Code.METRICS, seq, step, time_us, id_, values])
 
     def system(self, keys: tuple[str, ...], values: Sequence[float | int | bool]) -> None:
         """Appends one call of system metrics, which have a time and no step."""
-        self.seq = seq = self.seq + 1
-        time_us = self.now_us()
-        self._append(self._named(keys, lambda id_: [Code.SYSTEM, seq, time_us, id_, values]))
+        self._record(keys, lambda seq, time_us, id_: [Code.SYSTEM, seq, time_us, id_, values])
 
     def mixed(
         self,
@@ -128,10 +142,8 @@ class JournalWriter:
             values: [K] the scalars.
             objects: (key, type, payload, media path or None) of each object.
         """
-        self.seq = seq = self.seq + 1
-        time_us = self.now_us()
         # One frame for the whole call: a reader that looks while it is written sees all of it or nothing.
-        self._append(self._named(keys, lambda id_: [Code.MIXED, seq, step, time_us, id_, values, objects]))
+        self._record(keys, lambda seq, time_us, id_: [Code.MIXED, seq, step, time_us, id_, values, objects])
 
     def event(self, type_: str, payload: dict[str, Any]) -> None:
         """Appends one event.
@@ -140,71 +152,97 @@ class JournalWriter:
             type_: the event's type.
             payload: only what msgpack holds, with str keys.
         """
-        self.seq = seq = self.seq + 1
-        self._append(frame(self._encode([Code.EVENT, seq, self.now_us(), type_, payload])))
+        is_stored = False
+        while not is_stored:
+            seq = self.seq + 1
+            is_stored = self._append(seq, frame(self._encode([Code.EVENT, seq, self.now_us(), type_, payload])))
 
-    def _named(self, keys: tuple[str, ...], record: Any) -> bytes:
-        """The record's frame, behind the frame that names its keys where this segment has none yet."""
-        keys_id = self._key_ids.get(keys)
-        if keys_id is not None:
-            return frame(self._encode(record(keys_id)))
-        if len(self._key_ids) >= MAX_KEY_SETS:
-            self._rotate()
-        keys_id = len(self._key_ids)
-        data = frame(self._encode([Code.KEYS, keys_id, keys])) + frame(self._encode(record(keys_id)))
-        self._key_ids[keys] = keys_id  # only now: a key that cannot be encoded must not count as named
-        return data
+    def _record(self, keys: tuple[str, ...], make: Callable[[int, int, int], list[Any]]) -> None:
+        """Appends a record, behind the frame that names its keys where this segment has none yet.
+
+        Args:
+            keys: the record's keys.
+            make: gives the record from its sequence number, its time and the id of its keys.
+        """
+        is_stored = False
+        while not is_stored:
+            seq, num_dropped, is_alone = self.seq + 1, self._num_dropped, not self._is_busy
+            names_more = keys not in self._key_ids and len(self._key_ids) >= MAX_KEY_SETS
+            if (names_more or self._size >= self._segment_bytes) and is_alone and not self._backlog:
+                self._rotate()
+            # Within the opening of a segment nobody knows what it names.
+            keys_id = self._key_ids.get(keys) if is_alone else None
+            naming = b""
+            is_new = keys_id is None
+            if keys_id is None:
+                self._num_ids = keys_id = self._num_ids + 1
+                naming = frame(self._encode([Code.KEYS, keys_id, keys]))
+            is_stored = self._append(seq, naming + frame(self._encode(make(seq, self.now_us(), keys_id))))
+            # Only now: a key that cannot be encoded or whose call was dropped is not named, nor is one in a segment
+            # that a call in between has closed.
+            if is_stored and is_new and is_alone and self.seq == seq and num_dropped == self._num_dropped:
+                self._key_ids[keys] = keys_id
 
     def names_key(self, key: str) -> bool:
         """Whether this segment names the key among its scalars."""
-        return any(key in keys for keys in self._key_ids)
+        return any(key in keys for keys in list(self._key_ids))
 
     # -- the file ------------------------------------------------------------------------------------------------
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, seq: int, data: bytes) -> bool:
+        """Stores the frames of one call; False where another call took its sequence number meanwhile.
+
+        CPython looks for signals as a function begins and behind calls: from the comparison to the write, or to the
+        end of what waits, there is neither, so that what is stored follows what was stored before.
+        """
+        size = len(data)
+        if self.seq + 1 != seq:
+            return False
+        self.seq = seq
         if self._backlog:
-            self._wait(data)
+            if self._backlog_bytes + size > MAX_BACKLOG_BYTES:
+                self._num_dropped += 1
+            else:
+                self._backlog_bytes += size
+                self._backlog.append(data)
             self.flush()
-            return
+            return True
         try:
             written = _write(self._fd, data)
         except OSError as error:
-            self._refuse(error, data)
-            return
-        if written != len(data):
-            self._finish_write(data, written)
-            return
-        self._size += written
-        if self._size >= self._segment_bytes:
-            self._rotate()
-
-    def _finish_write(self, data: bytes, written: int) -> None:
-        """Writes what a short write left; takes the torn frame back where the disk refuses the rest."""
-        done = written
-        try:
-            while done < len(data):
-                done += _write(self._fd, data[done:])
-        except OSError as error:
+            if self._is_closed:
+                raise ClosedJournalError(f"This journal is closed: {self.folder}") from error
+            self._backlog_bytes = size
+            self._backlog.append(data)
+            self._note_fault(error)
+            return True
+        if written == size:
+            self._size += size
+        else:
+            # A full disk took a part: that goes back, and the whole call waits.
+            self._is_busy = True
+            self._backlog_bytes = size
+            self._backlog.append(data)
             try:
-                os.ftruncate(self._fd, self._size)
-            except OSError:
-                self._close_fd()  # the torn frame stays at the end of this segment; go on in another
-            self._refuse(error, data)
-            return
-        self._size += done
+                self._take_back(written)
+            finally:
+                self._is_busy = False
+            self.flush()
+        return True
 
-    def _refuse(self, error: OSError, data: bytes) -> None:
-        self._wait(data)
-        self.fault = WriteFault(error=error, num_waiting=len(self._backlog), num_dropped=self._num_dropped)
+    def _take_back(self, num_bytes: int) -> None:
+        """Cuts a torn frame off the end of the segment."""
+        try:
+            os.ftruncate(self._fd, os.fstat(self._fd).st_size - num_bytes)
+        except BaseException as error:
+            self._close_fd()  # the torn frame stays at the end of this segment; go on in another
+            if not isinstance(error, OSError):
+                raise
 
-    def _wait(self, data: bytes) -> None:
-        if self._backlog_bytes + len(data) > MAX_BACKLOG_BYTES:
-            self._num_dropped += 1
-            # The dropped call may have been the one that names its keys: the next segment names all of them again.
+    def _note_fault(self, error: OSError) -> None:
+        if error.errno in _FILE_IS_LOST:
             self._close_fd()
-            return
-        self._backlog.append(data)
-        self._backlog_bytes += len(data)
+        self.fault = WriteFault(error=error, num_waiting=len(self._backlog), num_dropped=self._num_dropped)
 
     def flush(self) -> bool:
         """Writes what waits in memory.
@@ -212,30 +250,42 @@ class JournalWriter:
         Returns:
             Whether nothing waits any more.
         """
+        if self._is_busy:
+            return False  # a signal handler's call: what it interrupted writes that too
+        self._is_busy = True
         try:
             if self._fd < 0:
                 self._open_segment()
             while self._backlog:
-                data = self._backlog[0]
-                done = _write(self._fd, data)
-                if done != len(data):
-                    os.ftruncate(self._fd, self._size)
-                    raise OSError(errno.ENOSPC, "No space left on device")
-                self._size += done
-                self._backlog.popleft()
-                self._backlog_bytes -= done
+                self._write_whole(self._backlog[0])
+                data = self._backlog.popleft()
+                self._backlog_bytes = self._backlog_bytes - len(data) if self._backlog else 0
         except OSError as error:
-            if error.errno in (errno.ESTALE, errno.EBADF):
-                self._close_fd()  # the file is gone from a network file system: the next try opens another
-            self.fault = WriteFault(error=error, num_waiting=len(self._backlog), num_dropped=self._num_dropped)
+            self._note_fault(error)
             return False
+        finally:
+            self._is_busy = False
         self.fault = None
         return True
 
+    def _write_whole(self, data: bytes) -> None:
+        """Writes a frame, or takes back what was written of it."""
+        start = os.fstat(self._fd).st_size
+        done = 0
+        try:
+            while done < len(data):
+                done += _write(self._fd, data[done:])
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._take_back(os.fstat(self._fd).st_size - start)
+            raise
+        self._size = start + done
+
     def check_file(self) -> bool:
         """Whether the segment still has a name; begins a new one where somebody deleted it under us."""
-        if self._fd >= 0 and os.fstat(self._fd).st_nlink > 0:
-            return True
+        with contextlib.suppress(OSError):
+            if self._fd >= 0 and os.fstat(self._fd).st_nlink > 0:
+                return True
         self._rotate()
         return False
 
@@ -264,7 +314,23 @@ class JournalWriter:
     def _open_segment(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         header = replace(self.header, first_seq=self.header.first_seq if self._backlog else max(self.seq, 1))
-        name = JournalName(writer=header.writer, segment=header.segment)
+        fd, header = self._create_file(header)
+        path = self.folder / str(JournalName(writer=header.writer, segment=header.segment))
+        try:
+            start = MAGIC + frame(self._encode([Code.HEADER, header_document(header)]))
+            # A waiting call may use key sets that only an earlier segment names.
+            for keys, keys_id in list(self._key_ids.items()) if self._backlog else ():
+                start += frame(self._encode([Code.KEYS, keys_id, keys]))
+            if os.write(fd, start) != len(start):
+                raise OSError(errno.ENOSPC, "No space left on device")
+        except BaseException:
+            os.close(fd)
+            os.unlink(path)
+            raise
+        self._fd, self._size, self._synced = fd, len(start), 0
+        self.header = header
+
+    def _create_file(self, header: Header) -> tuple[int, Header]:
         flags = (
             os.O_WRONLY
             | os.O_CREAT
@@ -273,37 +339,37 @@ class JournalWriter:
             | getattr(os, "O_CLOEXEC", 0)
             | getattr(os, "O_BINARY", 0)
         )
-        fd = os.open(self.folder / str(name), flags, 0o666)
-        start = MAGIC + frame(self._encode([Code.HEADER, header_document(header)]))
-        # A waiting call may use key sets that only an earlier segment names.
-        for keys, keys_id in self._key_ids.items() if self._backlog else ():
-            start += frame(self._encode([Code.KEYS, keys_id, keys]))
-        try:
-            if os.write(fd, start) != len(start):
-                raise OSError(errno.ENOSPC, "No space left on device")
-        except OSError:
-            os.close(fd)
-            os.unlink(self.folder / str(name))
-            raise
-        self._fd, self._size, self._synced = fd, len(start), 0
-        self.header = header
+        while True:
+            path = self.folder / str(JournalName(writer=header.writer, segment=header.segment))
+            try:
+                return os.open(path, flags, 0o666), header
+            except FileExistsError:  # an opening that was interrupted left it
+                header = replace(header, segment=header.segment + 1)
 
     def _rotate(self) -> None:
         """Closes the segment and begins the next; calls wait in memory where that cannot be opened."""
-        self.sync()
-        self._close_fd()
-        if not self._backlog:
-            self._key_ids = {}
+        self._is_busy = True
         try:
+            self.sync()
+            self._close_fd()
+            if not self._backlog:
+                self._key_ids = {}
             self._open_segment()
         except OSError as error:
-            self.fault = WriteFault(error=error, num_waiting=len(self._backlog), num_dropped=self._num_dropped)
+            self._note_fault(error)
+            return
+        finally:
+            self._is_busy = False
+        if self._backlog:
+            self.flush()
 
     def _close_fd(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        fd, self._fd, self._size = self._fd, -1, _NO_SEGMENT
+        if fd >= 0:
             self.header = replace(self.header, segment=self.header.segment + 1)
+            # Not ours any more where somebody closed all descriptors of the process.
+            with contextlib.suppress(OSError):
+                os.close(fd)
 
     def abandon(self) -> None:
         """Closes this process's copy of the descriptor and nothing else: for a forked child."""
@@ -316,9 +382,8 @@ class JournalWriter:
         if self._backlog:
             self.flush()
         self.sync()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._is_closed = True
+        self._close_fd()
 
 
-__all__ = ["MAX_BACKLOG_BYTES", "SEGMENT_BYTES", "JournalWriter", "WriteFault"]
+__all__ = ["MAX_BACKLOG_BYTES", "SEGMENT_BYTES", "ClosedJournalError", "JournalWriter", "WriteFault"]

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from trackio_like.errors import TrackioLikeError
-from trackio_like.journal.writer import JournalWriter
+from trackio_like.journal.writer import ClosedJournalError, JournalWriter
 from trackio_like.run.config import Config, masked, plain_config
 from trackio_like.run.guard import Guard
 from trackio_like.run.health import JournalHealth
@@ -155,9 +155,9 @@ class LoggingRun:
             self._recover(metrics, step, error)
 
     def _recover(self, metrics: Any, step: Any, error: Exception) -> None:
-        """Tries the slow path for keys that cannot be encoded; tells anything else."""
+        """Tries the slow path for keys that cannot be encoded, and where a handler finished the run; tells the rest."""
         try:
-            if not isinstance(error, UnicodeEncodeError):
+            if not isinstance(error, (UnicodeEncodeError, ClosedJournalError)):
                 raise error
             self._log_any(metrics, step)
         except Exception as failure:  # noqa: BLE001 - as in log()
