@@ -110,3 +110,60 @@ def test_a_run_under_the_pointer_stands_out_in_every_chart(open_view, page):
     wait_for_chart(page, "nan", "c.lines.filter((line) => line.isFaded).length === 2 && !c.lines.at(-1).isFaded")
     page.locator(".tl-brand").hover()
     wait_for_chart(page, "nan", "c.lines.every((line) => !line.isFaded)")
+
+
+def test_few_cards_fill_the_row_and_a_lone_one_stays_readable(log, open_view, page):
+    with log.init(project="rows", name="one") as run:
+        run.log({"train/a": 1, "train/b": 1, "lone": 1, "val/a": 1, "val/b": 1, "val/c": 1, "val/d": 1})
+    open_view(project="rows")
+    grid = page.locator(".tl-grid").bounding_box()
+    boxes = {key: card(page, key).bounding_box() for key in ("lone", "train/a", "train/b")}
+    assert boxes["lone"]["width"] <= 800
+    assert abs(boxes["train/b"]["x"] + boxes["train/b"]["width"] - grid["x"] - grid["width"]) < 3
+    assert boxes["train/a"]["width"] == boxes["train/b"]["width"] > 500
+    assert len({box["height"] for box in boxes.values()}) == 1
+    page.evaluate("window.scrollTo(0, 2000)")
+    places = [card(page, f"val/{name}").bounding_box() for name in "abcd"]
+    assert [place["y"] - places[0]["y"] > 0 for place in places] == [False, False, True, True]
+
+
+def test_long_names_keep_their_ends_in_a_legend_of_one_line(log, open_view, page):
+    for i in range(4):
+        with log.init(project="legends", name=f"model-{'x' * 140}-seed{i}") as run:
+            run.log({"l": float("nan") if i == 1 else float(i)}, step=0)
+    open_view(project="legends", size="s")
+    wait_for_chart(page, "l", "c.lines.length === 4")
+    legend = card(page, "l").locator(".tl-legend")
+    assert legend.bounding_box()["height"] <= 20
+    for i, item in enumerate(reversed(legend.locator(".tl-legend-item").all())):
+        expect(item.locator(".tl-legend-name")).to_have_text(f"…seed{i}")
+        expect(item).to_have_attribute("aria-label", f"Hide model-{'x' * 140}-seed{i}")
+        name = item.locator(".tl-legend-name").evaluate("(node) => [node.scrollWidth, node.clientWidth]")
+        assert name[0] <= name[1], "a name is cut"
+    expect(legend.locator(".tl-legend-odd")).to_have_text("×1")
+
+
+def test_the_axis_is_named_in_the_card_and_in_the_large_chart(open_view, page):
+    open_view(project="odd", regex="^(line|val/acc)$")
+    expect(card(page, "line").locator(".tl-axis")).to_have_text("step")
+    expect(card(page, "val/acc").locator(".tl-axis")).to_have_text("epoch")
+    wait_for_chart(page, "val/acc", "c.plot.axes[0]._values.join() === '0,1,2'")
+    card(page, "val/acc").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").locator(".tl-axis")).to_have_text("epoch")
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_the_others_alone(log, open_view, page, faults):
+    with log.init(project="isolated", name="one") as run:
+        for step in range(3):
+            run.log({"a": step, "b": step}, step=step)
+        open_view(project="isolated")
+        wait_for_chart(page, "b", "c.lines[0].length === 3")
+        page.evaluate("""() => {
+            [...TL.charts].find((c) => c.key === "a").draw = () => { throw new Error("broken chart"); };
+        }""")
+        run.log({"a": 3, "b": 3}, step=3)
+        wait_for_chart(page, "b", "c.lines[0].length === 4 && c.x[1] === 3")
+    assert faults
+    assert all("broken chart" in fault for fault in faults)
+    faults.clear()

@@ -17,7 +17,8 @@ def test_nan_breaks_the_line_leaves_a_mark_at_the_bottom_and_is_counted(open_vie
     page = open_view(project="odd", regex="^nan$")
     wait_for_chart(page, "nan", "c.lines.length === 3")
     expect(card(page, "nan").locator(".tl-note")).to_contain_text("40 NaN or Inf")
-    expect(card(page, "nan").locator(".tl-legend")).to_contain_text("40 NaN or Inf")
+    expect(card(page, "nan").locator(".tl-legend-odd")).to_have_text("×40")
+    expect(card(page, "nan").locator(".tl-legend-odd")).to_have_attribute("title", "40 NaN or Inf")
     colour = colour_of(page, "nan")
     assert num_pixels(page, "nan", colour, "y > 0.9") > 200, "no marks at the bottom"
     assert num_pixels(page, "nan", colour, "y < 0.85") < 400, "the gaps are bridged by a line"
@@ -38,7 +39,19 @@ def test_infinities_are_marked_at_the_edge_they_run_to(open_view):
 def test_integers_beyond_2_to_the_53_are_exact_in_the_tooltip(open_view):
     page = open_view(project="odd", regex="^tokens$")
     wait_for_chart(page, "tokens", "c.lines.length === 1")
-    expect(hover(page, "tokens", 0)).to_contain_text("9007199254740993")
+    expect(hover(page, "tokens", 0)).to_contain_text("9,007,199,254,740,993")
+
+
+def test_integers_around_2_to_the_53_have_ticks_that_differ(log, open_view, page):
+    for i in range(4):
+        with log.init(project="exact", name=f"run-{i}") as run:
+            run.log({"tokens": 2**53 + 1 + i}, step=5)
+    open_view(project="exact")
+    wait_for_chart(page, "tokens", "c.lines.length === 4")
+    labels = ticks(page, "tokens", 1)
+    assert len(set(labels)) == len(labels) >= 2
+    assert all(label.startswith("9,007,199,254,740,99") for label in labels)
+    assert chart(page, "tokens", "c.plot.bbox.left / devicePixelRatio") > 120, "the labels are cut"
 
 
 def test_a_single_point_is_a_visible_dot(open_view):

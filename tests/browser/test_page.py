@@ -25,6 +25,10 @@ def view_of(page):
 def test_the_most_recently_active_project_opens_and_new_ones_join_the_list(log, page, board):
     with log.init(project="newest", name="first") as run:
         run.log({"a": 1})
+    page.goto(f"{board.url}t/meta")
+    page.wait_for_function(
+        "fetch('meta').then((answer) => answer.json()).then((meta) => meta.projects[0].name === 'newest')"
+    )
     page.goto(board.url)
     expect(page.get_by_label("Project")).to_have_value("newest")
     wait_for_chart(page, "a", "c.lines.length === 1")
@@ -129,21 +133,32 @@ def test_the_sidebar_can_be_left_out_for_embedding(open_view, page):
     assert page.evaluate("document.querySelector('.tl-grid').getBoundingClientRect().left") < 60
 
 
-def test_on_a_narrow_screen_the_charts_come_first(new_page, board):
-    page = new_page(viewport={"width": 420, "height": 800})
+def test_on_a_narrow_screen_the_sidebar_starts_closed_and_a_tap_beside_it_closes_it(new_page, board):
+    page = new_page(viewport={"width": 480, "height": 900}, has_touch=True)
     page.goto(board.link(project="odd"))
     page.wait_for_selector('[data-ready="1"]')
     expect(page.locator(".tl-card").first).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.get_by_role("tab", name="Runs", exact=True).click()
+    page.wait_for_selector(".tl-table-row")
+    assert page.locator(".tl-table").bounding_box()["x"] < 12
+    page.get_by_role("tab", name="Metrics", exact=True).click()
+    page.locator("#tl-sidebar .toggle-button").click()
+    expect(page.get_by_label("Project")).to_be_in_viewport()
+    page.locator(".tl-side-shade").tap(position={"x": 460, "y": 500})
+    expect(page.get_by_label("Project")).not_to_be_in_viewport()
+    expect(page.locator(".tl-side-shade")).to_be_hidden()
 
 
 def test_long_names_do_not_widen_the_page_and_keep_their_ends(open_view, page):
     open_view(project="odd")
     long_name = page.locator(".tl-run .tl-name", has_text="-seed2")
     expect(long_name).to_have_attribute("title", "model-" + "x" * 150 + "-seed2")
-    tail = long_name.locator(".tl-name-tail")
-    right = page.evaluate("document.querySelector('.tl-run-list').getBoundingClientRect().right")
-    assert tail.bounding_box()["x"] + tail.bounding_box()["width"] <= right
+    page.wait_for_function("""() => {
+        const tail = document.querySelector(".tl-run [title$=-seed2] .tl-name-tail").getBoundingClientRect();
+        const list = document.querySelector(".tl-run-list").getBoundingClientRect();
+        return list.left >= 0 && tail.right <= list.right;
+    }""")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -115,6 +115,56 @@ def test_the_table_sorts_by_size_and_tells_none_from_never_set(open_view, page):
     assert "sort=config.max_iter" in page.url
 
 
+def test_name_state_settings_and_last_values_are_seen_first(log, open_view, page):
+    for i in range(3):
+        config = {"learning_rate": 0.1 / (i + 1), "optimizer": "adam", "width": 64 * i, "same": 1}
+        with log.init(project="first", name=f"run-{i}", config=config) as run:
+            run.log(
+                {"train/loss": 0.1234 * i, "val/accuracy": 0.5, "tokens": 2**53 + 1, "samples": 1_234_567_890}, step=9
+            )
+    open_view(wait_for=".tl-table-row", project="first", tab="runs")
+    heads = page.locator(".tl-table-head [data-sort]").evaluate_all("(list) => list.map((head) => head.dataset.sort)")
+    assert heads[:4] == ["name", "state", "config.learning_rate", "config.width"]
+    assert heads[4:8] == ["last.samples", "last.tokens", "last.train/loss", "last.val/accuracy"]
+    assert "group" not in heads, "a column without a value"
+    right = page.locator(".tl-table").bounding_box()["x"] + page.locator(".tl-table").bounding_box()["width"]
+    for head in ("last.val/accuracy", "created"):
+        box = page.locator(f"[data-head='{head}']").bounding_box()
+        assert box["x"] + box["width"] <= right
+    expect_cells(page, "last.tokens", ["9,007,199,254,740,993"] * 3)
+    expect_cells(page, "last.samples", ["1,234,567,890"] * 3)
+    created = page.locator(".tl-table-row [data-col=created]").first
+    expect(created).to_have_text(re.compile(r"^\d\d:\d\d$"))
+    expect(created).to_have_attribute("title", re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$"))
+
+
+def test_the_name_stays_while_the_table_scrolls_sideways_and_the_edges_tell_of_more(open_view, page):
+    page.set_viewport_size({"width": 900, "height": 700})
+    open_view(wait_for=".tl-table-row", project="odd", tab="runs")
+    frame, table = page.locator(".tl-table-frame"), page.locator(".tl-table")
+    expect(frame).to_have_class(re.compile("tl-more-right"))
+    before = page.locator(".tl-table-row [data-col=name]").first.bounding_box()["x"]
+    table.evaluate("(table) => { table.scrollLeft = table.scrollWidth; }")
+    expect(frame).to_have_class(re.compile("tl-more-left"))
+    expect(frame).not_to_have_class(re.compile("tl-more-right"))
+    assert page.locator(".tl-table-row [data-col=name]").first.bounding_box()["x"] == before
+    assert page.locator("[data-head=name]").bounding_box()["x"] == before
+
+
+def test_states_differ_by_shape_and_say_their_word(open_view, page):
+    open_view(project="odd")
+    expect(page.locator(".tl-run .tl-state").first).to_have_attribute("title", "finished")
+    shapes = page.evaluate("""() => {
+        const node = document.querySelector(".tl-run .tl-state");
+        return ["running", "finished", "failed", "crashed", "terminated"].map((state) => {
+            node.dataset.state = state;
+            const look = getComputedStyle(node, "::before");
+            return look.maskImage + look.borderRadius;
+        });
+    }""")
+    assert len(set(shapes)) == 5
+
+
 def test_hundreds_of_rows_scroll_with_few_in_the_page(open_view, page):
     open_view(wait_for=".tl-table-row", project="many", tab="runs")
     expect(page.locator(".tl-runs .tl-count")).to_have_text("300 runs")
@@ -171,6 +221,7 @@ def test_the_page_of_a_run_shows_who_it_is_and_what_it_logged(open_view, page):
     expect(body.locator("[data-part=top]")).to_contain_text("finished")
     expect(body.locator("[data-part=about]")).to_contain_text("fill.py")
     expect(body.locator("tr[data-config=seed]")).to_contain_text("9223372036854775807")
+    expect(body.locator("tr[data-summary=tokens] td").nth(1)).to_have_text("9,007,199,254,740,993")
     expect(body.locator("tr[data-config=max_iter]")).to_contain_text("None")
     expect(body.locator("tr[data-config=note]")).to_contain_text(NASTY)
     expect(body.locator("tr[data-summary=nan]")).to_have_text(re.compile(r"^nanNaN1465040$"))
@@ -185,6 +236,13 @@ def test_the_page_of_a_run_shows_who_it_is_and_what_it_logged(open_view, page):
     copy.click()
     expect(copy).to_have_attribute("data-copied", page.evaluate("TL.state.run"))
     assert "tab=run" in page.url
+
+
+def test_a_runs_charts_are_one_click_from_its_page(open_view, page):
+    open_view(wait_for=".tl-run-head", project="odd", tab="run")
+    page.get_by_role("button", name="Draw this run alone").click()
+    expect(page.get_by_role("tab", name="Metrics", exact=True)).to_have_attribute("aria-selected", "true")
+    wait_for_chart(page, "nan", "c.lines.length === 1")
 
 
 def test_the_page_of_a_run_follows_it_while_it_runs(log, open_view, page):

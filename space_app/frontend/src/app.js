@@ -6,6 +6,7 @@ import { TL } from "./core.js";
 import { MetricsView } from "./metrics.js";
 import { RunView } from "./run.js";
 import { RunsView } from "./runs.js";
+import { watchSidebar } from "./shell.js";
 import { Sidebar } from "./sidebar.js";
 import { applyTheme, watchTheme } from "./theme.js";
 import { watchHealth, Welcome } from "./welcome.js";
@@ -13,16 +14,13 @@ import { watchHealth, Welcome } from "./welcome.js";
 /** One view for each panel of the shell; the name is the panel's id in space_app/tabs. */
 const VIEWS = { sidebar: Sidebar, metrics: MetricsView, runs: RunsView, run: RunView };
 
-/** Below this width Gradio's sidebar covers the whole page, so it starts closed. */
-const NARROW_PX = 768;
-
 /** Fills a panel; Gradio calls it once for each, when its tab is first shown. */
 export function mount(name, element) {
   const place = element.querySelector(`[data-tl-panel="${CSS.escape(name)}"]`);
   if (!place || place.dataset.mounted) return;
   place.dataset.mounted = "1";
   new VIEWS[name](place);
-  if (name === "sidebar" && window.innerWidth <= NARROW_PX) document.querySelector("#tl-sidebar.open .toggle-button")?.click();
+  if (name === "sidebar") watchSidebar();
   syncTab();
 }
 

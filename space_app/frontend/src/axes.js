@@ -2,13 +2,20 @@
 
 import { duration, tickLabels, timeLabels } from "./format.js";
 import { clockTicks, linearTicks, logTicks, symlogTicks, timeTicks } from "./ranges.js";
+import { textWidth } from "./theme.js";
+
+/** Room at the right of a chart, in which half of the last label fits. */
+export const RIGHT_PX = 18;
 
 // About, because uPlot asks for ticks before it knows how wide their labels make the axes.
 const plotWidth = (u) => u.width - 60;
 const plotHeight = (u) => u.height - 32;
 
-/** Ticks and labels of an x axis, as uPlot wants them. */
-export function xTicks(xKind, xScale) {
+/**
+ * Ticks and labels of an x axis, as uPlot wants them.
+ * @param {() => boolean} isWhole whether every x is a whole number: there is nothing between two steps or epochs.
+ */
+export function xTicks(xKind, xScale, isWhole) {
   const most = (u) => Math.max(2, Math.floor(plotWidth(u) / 74));
   if (xKind === "relative" && xScale === "linear") {
     return { splits: (u, _, low, high) => clockTicks(low, high, most(u)), values: (_, ticks) => ticks.map(duration) };
@@ -22,7 +29,7 @@ export function xTicks(xKind, xScale) {
   const splits = (u, _, low, high) => {
     const labels = Math.max(Math.abs(low), Math.abs(high)).toFixed(0).length;
     const ticks = linearTicks(low, high, Math.max(1, Math.floor(plotWidth(u) / Math.max(54, labels * 9))));
-    const whole = xKind === "step" ? ticks.filter(Number.isInteger) : ticks;
+    const whole = isWhole() ? ticks.filter(Number.isInteger) : ticks;
     const step = whole.length > 1 ? whole[1] - whole[0] : 1;
     return fitting(u, whole, (tick) => tickLabels([tick], step)[0]);
   };
@@ -42,8 +49,8 @@ export function yTicks(yScale) {
 }
 
 /** The ticks whose label fits before the right edge. */
-function fitting(u, ticks, labels) {
+function fitting(u, ticks, label) {
   const { min, max } = u.scales.x;
   const width = plotWidth(u);
-  return ticks.filter((tick) => ((tick - min) / (max - min)) * width + labels(tick).length * 3.2 < width + 10 || min === max);
+  return ticks.filter((tick) => min === max || ((max - tick) / (max - min)) * width + RIGHT_PX - 2 > textWidth(label(tick), "tick") / 2);
 }

@@ -1,20 +1,22 @@
 // One chart: asks for the points of one key, keeps them, and draws them with uPlot.
 
 import uPlot from "uplot";
-import { xTicks, yTicks } from "./axes.js";
+import { RIGHT_PX, xTicks, yTicks } from "./axes.js";
 import { swatch } from "./colours.js";
 import { TL } from "./core.js";
 import { h, nameNode, setText } from "./dom.js";
-import { count, plural, xTitle } from "./format.js";
+import { count, distinct, plural, xTitle } from "./format.js";
 import { drawLines } from "./plot.js";
 import { extent, padded, robust } from "./ranges.js";
 import { Layer } from "./series.js";
 import { smooth } from "./smooth.js";
-import { colours } from "./theme.js";
+import { colours, textWidth } from "./theme.js";
 import { hideTooltip, showTooltip } from "./tooltip.js";
 
 const MAX_BUCKETS = 375;
 const POINTS_PER_CHART = 50_000;
+/** A card names at most so many runs; beyond, the list of runs is the legend. */
+const MOST_NAMED = 10;
 const DISTRIBUTION = { linear: 1, log: 3, symlog: 4 };
 
 let nextId = 0;
@@ -68,6 +70,7 @@ export class Chart {
     this.dotPool = [];
     this.area = h("div.tl-plot");
     this.note = h("div.tl-note");
+    this.axisName = h("div.tl-axis");
     this.legend = h("div.tl-legend");
     this.resizer = new ResizeObserver(() => this.fit());
     this.resizer.observe(this.area);
@@ -175,6 +178,7 @@ export class Chart {
       window = all ? widened(all, xKind, isLogX) : isLogX ? [1, 10] : [0, 1];
     }
     this.x = window;
+    this.isWholeX = xKind === "step" || (xKind.startsWith("metric:") && this.lines.every(({ x, length }) => x.subarray(0, length).every((value) => Number.isInteger(value) || Number.isNaN(value))));
     const isLogY = yScale === "log";
     const inside = { x0: window[0], x1: window[1] };
     let extremes = extent(this.lines, inside, isLogY);
@@ -243,7 +247,7 @@ export class Chart {
     return {
       width: this.area.clientWidth,
       height: this.area.clientHeight,
-      padding: [8, 10, 0, 0],
+      padding: [8, RIGHT_PX, 0, 0],
       legend: { show: false },
       scales: {
         x: { time: false, distr: DISTRIBUTION[xScale], range: () => this.x },
@@ -251,8 +255,8 @@ export class Chart {
       },
       series: [{}, { show: true, scale: "y", paths: () => null, points: { show: false } }],
       axes: [
-        { ...axis, ...xTicks(xKind, xScale), grid: { show: false }, size: 24, gap: 4 },
-        { ...axis, ...yTicks(yScale), grid, size: (u, labels) => Math.max(38, ...(labels ?? []).map((text) => text.length * 6.3 + 12)), gap: 4 },
+        { ...axis, ...xTicks(xKind, xScale, () => this.isWholeX), grid: { show: false }, size: 24, gap: 4 },
+        { ...axis, ...yTicks(yScale), grid, size: (u, labels) => Math.max(38, ...(labels ?? []).map((text) => Math.ceil(textWidth(text, "tick")) + 14)), gap: 4 },
       ],
       cursor: {
         y: false,
@@ -306,7 +310,8 @@ export class Chart {
     setText(this.note, notes.join(" · "));
     this.note.title = writers > 1 ? "Several processes log this key into one run; each has a line of its own." : this.note.textContent;
     this.note.classList.toggle("tl-warn", odd > 0 || writers > 1);
-    setText(this.axisName ??= h("div.tl-axis"), xKind === "step" ? "" : xTitle(xKind));
+    setText(this.axisName, xTitle(xKind));
+    this.axisName.title = `x axis: ${xTitle(xKind)}${xScale === "log" ? ", logarithmic" : ""}`;
     this.drawLegend();
   }
 
@@ -320,11 +325,13 @@ export class Chart {
     // In the order of the list of runs, whichever line lies on top: what is pointed at must not move.
     const drawn = new Map(this.lines.map((line) => [line.run, line]));
     const runs = TL.selectedRuns.filter((id) => drawn.has(id)).map((id) => drawn.get(id));
-    const isShown = runs.length > 1 && runs.length <= (this.isLarge ? 60 : 6);
-    const text = isShown ? runs.map(({ run, colour, numNonFinite }) => `${run} ${colour} ${TL.store.runs.get(run)?.name} ${numNonFinite}`).join("\n") : "";
+    const isShown = runs.length > 1 && runs.length <= (this.isLarge ? 60 : MOST_NAMED);
+    const names = runs.map(({ run }) => TL.store.runs.get(run)?.name ?? run);
+    const text = isShown ? runs.map(({ run, colour, numNonFinite }, i) => `${run} ${colour} ${names[i]} ${numNonFinite}`).join("\n") : "";
     if (text === this.legendText) return;
     this.legendText = text;
-    this.legend.replaceChildren(...(isShown ? runs.map((line) => legendItem(line)) : []));
+    const short = this.isLarge ? names : distinct(names);
+    this.legend.replaceChildren(...(isShown ? runs.map((line, i) => legendItem(line, names[i], short[i])) : []));
   }
 
   // -- pointer ---------------------------------------------------------------------------------------------------
@@ -366,12 +373,13 @@ function widened([low, high], xKind, isLogX) {
   return xKind === "step" && !isLogX ? [low - 1, low + 1] : padded([low, high], isLogX ? "log" : "linear");
 }
 
-function legendItem({ run, colour, dash, numNonFinite }) {
-  const name = TL.store.runs.get(run)?.name ?? run;
+function legendItem({ run, colour, dash, numNonFinite }, name, short) {
+  const odd = `${count(numNonFinite)} NaN or Inf`;
   return h(
-    "button.tl-legend-item", { type: "button", title: `${name}: click to hide`, "aria-label": `Hide ${name}`, on: {
+    "button.tl-legend-item", { type: "button", title: `${name}${numNonFinite ? ` (${odd})` : ""}: click to hide`, "aria-label": `Hide ${name}`, on: {
       click: () => TL.emit("toggle", run), mouseenter: () => TL.hover(run), mouseleave: () => TL.hover(null),
     } },
-    h("span.tl-swatch", { style: { background: swatch({ colour, dash }) } }), nameNode(name, "tl-legend-name"), numNonFinite ? h("span.tl-legend-odd", {}, `${count(numNonFinite)} NaN or Inf`) : null,
+    h("span.tl-swatch", { style: { background: swatch({ colour, dash }) } }), nameNode(short, "tl-legend-name"),
+    numNonFinite ? h("span.tl-legend-odd", { title: odd }, `×${count(numNonFinite)}`) : null,
   );
 }

@@ -62,7 +62,13 @@ class Core {
   flush() {
     const work = [...this.pending.values()];
     this.pending.clear();
-    for (const draw of work) draw();
+    for (const draw of work) {
+      try {
+        draw();
+      } catch (error) {
+        reportError(error); // said in the console, as if uncaught; the other drawings go on
+      }
+    }
   }
 
   /** Changes the view, writes it into the address, and tells who listens. */

@@ -15,7 +15,6 @@ export function openLarge(key) {
   closeLarge();
   const chart = new Chart(key);
   chart.isLarge = true;
-  chart.axisName = h("div.tl-axis");
   const more = button("Scale, range, download", { iconName: "more", "aria-haspopup": "true", onClick: (event) => openMenu(chart, event.currentTarget) });
   const close = button("Close", { iconName: "close", onClick: closeLarge });
   const dialog = h(

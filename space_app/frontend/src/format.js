@@ -11,26 +11,42 @@ export const count = (value) => GROUPED.format(value);
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /**
- * One value, short but never misleading: integers in full, other numbers with up to six significant digits.
+ * One setting, as Python prints it: integers in full and without separators, other numbers with up to six significant digits.
  * @param {unknown} raw as the API sends it, or already revived.
  */
 export function value(raw) {
   const item = revive(raw);
   if (item === undefined) return "";
   if (item === null) return "None";
-  if (typeof item === "bigint") return item.toString();
+  if (typeof item === "bigint" || Number.isSafeInteger(item)) return item.toString();
   if (typeof item === "boolean") return item ? "True" : "False";
   if (typeof item === "string") return item;
   if (typeof item === "object") return JSON.stringify(item);
   return number(item);
 }
 
-/** A number with up to six significant digits; integers below 2^53 in full. */
-export function number(item) {
+/** What int64 can hold: integers up to here are counts and ids, of which every digit may matter; beyond are magnitudes. */
+const MOST_INTEGER = 2 ** 63;
+
+/** One value that the API sends exactly: integers of 64 bits with every digit and separators, everything else as a setting. */
+export function logged(raw) {
+  const item = revive(raw);
+  if (typeof item === "bigint") return GROUPED.format(item);
+  if (typeof item !== "number") return value(raw);
+  return Number.isInteger(item) && Math.abs(item) <= MOST_INTEGER ? number(item, BigInt(item)) : number(item);
+}
+
+/**
+ * A number with up to six significant digits; integers below 2^53 in full.
+ *
+ * Beyond 2^53 a double is often not the integer that was logged, so its digits are not shown.
+ * @param {bigint | null} exact the integer itself, where it is known.
+ */
+export function number(item, exact = null) {
   if (Number.isNaN(item)) return "NaN";
   if (item === Infinity) return "Infinity";
   if (item === -Infinity) return "-Infinity";
-  if (Number.isSafeInteger(item)) return Math.abs(item) >= 10000 ? GROUPED.format(item) : String(item);
+  if (exact !== null || Number.isSafeInteger(item)) return Math.abs(item) >= 10000 ? GROUPED.format(exact ?? item) : String(item);
   const size = Math.abs(item);
   if (size >= 1e9 || size < 1e-4) return item.toExponential(4).replace(/\.?0+e/, "e").replace("e+", "e");
   return String(Number(item.toPrecision(6)));
@@ -60,6 +76,38 @@ export function moment(seconds) {
   const d = new Date(seconds * 1000);
   const pad = (n) => String(n).padStart(2, "0");
   return `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
+}
+
+/**
+ * A moment in few characters: the time where it was today, else the day, with the year where that is another.
+ * @param {number} now seconds since the epoch.
+ */
+export function shortMoment(seconds, now) {
+  if (!Number.isFinite(seconds)) return "";
+  const [day, time] = moment(seconds).split(" ");
+  const today = moment(now).split(" ")[0];
+  if (day === today) return time.slice(0, 5);
+  const d = new Date(seconds * 1000);
+  return day.slice(0, 4) === today.slice(0, 4) ? `${MONTHS[d.getMonth()]} ${d.getDate()}` : day;
+}
+
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+const LONG_NAME = 22;
+
+/**
+ * Names for a narrow place: long ones lose the beginning that all of them share, up to the start of a word.
+ * @param {string[]} names
+ */
+export function distinct(names) {
+  if (names.length < 2 || names.every((name) => name.length <= LONG_NAME)) return names;
+  let shared = 0;
+  const shortest = Math.min(...names.map((name) => name.length));
+  while (shared < shortest && names.every((name) => name[shared] === names[0][shared])) shared++;
+  // Back to the start of the word before the first difference, so that "seed-1" is not "…1".
+  const words = [...names[0].slice(0, shared).matchAll(/[-_/. ](?=[^-_/. ])/g)].map((found) => found.index + 1);
+  const cut = words.filter((at) => shared - at >= 3).at(-1) ?? words.at(-1) ?? 0;
+  return cut < 6 ? names : names.map((name) => `…${name.slice(cut)}`);
 }
 
 /** Labels of moments: the time as fine as the ticks need it, the day where a new one begins. */
@@ -106,6 +154,8 @@ export function xTitle(kind) {
 export function tickLabels(ticks, step) {
   const largest = Math.max(...ticks.map(Math.abs), 0);
   if (largest >= 1e9 || (largest > 0 && largest < 1e-3)) {
+    // Neighbours that share a dozen digits are told apart only by all of them.
+    if (step >= 1 && largest / step > 1e12 && ticks.every(Number.isInteger)) return ticks.map((tick) => GROUPED.format(BigInt(tick)));
     const digits = Math.max(0, Math.min(12, Math.floor(Math.log10(largest)) - Math.floor(Math.log10(step))));
     const labels = ticks.map((tick) => (tick === 0 ? "0" : tick.toExponential(digits).replace("e+", "e")));
     return labels.every((label) => /^0$|\.0+e/.test(label)) ? labels.map((label) => label.replace(/\.0+e/, "e")) : labels;

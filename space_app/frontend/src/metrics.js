@@ -8,7 +8,11 @@ import { count, xTitle, xValue } from "./format.js";
 import { matcher } from "./match.js";
 import { between, place, sections } from "./sections.js";
 
-const SIZES = { s: { cardWidth: 250, cardHeight: 200 }, m: { cardWidth: 340, cardHeight: 258 }, l: { cardWidth: 560, cardHeight: 360 } };
+const SIZES = {
+  s: { cardWidth: 250, mostWidth: 400, cardHeight: 200 },
+  m: { cardWidth: 340, mostWidth: 800, cardHeight: 264 },
+  l: { cardWidth: 560, mostWidth: 1400, cardHeight: 380 },
+};
 const OVERSCAN_PX = 500;
 const ASK_AHEAD_PX = 120;
 const MAX_KEPT = 80;
@@ -79,7 +83,7 @@ export class MetricsView {
     const { test, error } = matcher(state.regex);
     const shown = keys.filter(test);
     const pinned = state.pin.filter((key) => keys.includes(key) && test(key));
-    const list = sections(shown).map((section) => ({ ...section, id: section.name }));
+    const list = sections(shown, store?.axes).map((section) => ({ ...section, id: section.name }));
     if (pinned.length) list.unshift({ id: PINNED, name: "Pinned", keys: pinned });
     this.sections = list;
     setText(this.count, shown.length === keys.length ? `${count(keys.length)} metric${keys.length === 1 ? "" : "s"}` : `${count(shown.length)} of ${count(keys.length)} metrics`);
@@ -197,7 +201,7 @@ export class MetricsView {
         },
       } },
       h("header.tl-card-head", {}, h("h3.tl-card-title", { title: key }, short), h("span.tl-card-tools", {}, pin, large, more)),
-      chart.legend, chart.area, h("footer.tl-card-foot", {}, chart.note, (chart.axisName ??= h("div.tl-axis"))),
+      chart.legend, chart.area, h("footer.tl-card-foot", {}, chart.note, chart.axisName),
     );
     entry = { node, chart, pin };
     this.cards.set(id, entry);

@@ -108,11 +108,20 @@ export function logTicks(low, high, most) {
 
 /** Round ticks of a linear axis. */
 export function linearTicks(low, high, most) {
-  const step = niceStep((high - low) / Math.max(1, most));
+  const step = niceStep(Math.max((high - low) / Math.max(1, most), finest(low, high)));
+  const first = Math.ceil(low / step - 1e-9);
   const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(Number((i * step).toPrecision(15)));
-  return ticks;
+  // Counted apart from the index: beyond 2^53 adding 1 to a number leaves it as it is.
+  for (let n = 0; n <= most * 3 && (first + n) * step <= high + step * 1e-9; n++) {
+    const tick = (first + n) * step;
+    const round = Number(tick.toPrecision(15));
+    ticks.push(Math.abs(round - tick) < step / 2 ? round : tick);
+  }
+  return [...new Set(ticks)];
 }
+
+/** Distance of neighbouring doubles at the larger end of a range: no step can be smaller. */
+const finest = (low, high) => Math.max(Math.abs(low), Math.abs(high)) * Number.EPSILON;
 
 /** The smallest of 1, 2, 5 times a power of ten that is at least `size`. */
 export function niceStep(size) {

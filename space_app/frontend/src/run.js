@@ -3,7 +3,7 @@
 import { swatch } from "./colours.js";
 import { getJson, TL } from "./core.js";
 import { button, copyText, h, nameNode } from "./dom.js";
-import { ago, count, duration, moment, number, value } from "./format.js";
+import { ago, count, duration, logged, moment, number, value } from "./format.js";
 import { matcher } from "./match.js";
 import { revive } from "./wire.js";
 
@@ -102,7 +102,8 @@ function header(run) {
   return h("div.tl-run-head", {},
     h("span.tl-swatch.tl-big", { style: { background: swatch(style) } }), h("h2", {}, nameNode(run.name)),
     h("span.tl-badge", { data: { state: run.state } }, h("span.tl-state", { data: { state: run.state } }), run.state),
-    run.group ? h("span.tl-chip", {}, run.group) : null, ...(run.tags ?? []).map((tag) => h("span.tl-chip", {}, tag)));
+    run.group ? h("span.tl-chip", { title: "Group" }, run.group) : null, ...(run.tags ?? []).map((tag) => h("span.tl-chip", { title: "Tag" }, tag)),
+    h("span.tl-grow"), button("Draw this run alone", { text: "Its charts", iconName: "chart", onClick: () => TL.set({ runs: { mode: "only", ids: new Set([run.id]) }, tab: "metrics" }) }));
 }
 
 function copyable(text, label) {
@@ -130,7 +131,8 @@ function about(run) {
   return h("dl.tl-about", {}, ...rows.filter(Boolean).flatMap(([label, content]) => [h("dt", {}, label), h("dd", {}, content)]));
 }
 
-const titled = (key) => key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " ");
+const titled = (key) => (key === "trackio_like" ? key : capital(key));
+const capital = (key) => key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " ");
 
 function table(title, head, rows, note = "") {
   if (!rows.length) return null;
@@ -168,7 +170,7 @@ function summaryTable(run, test) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
   const found = run.summary.filter((item) => test(item.key)).sort((a, b) => order(a.key, b.key));
   const rows = found.slice(0, MOST_METRICS).map(({ key, ...item }) => h("tr", { data: { summary: key } },
-    h("td", { title: key }, key), ...["last", "min", "max"].map((name) => h("td.tl-num", {}, value(item[name] === null ? undefined : item[name]))),
+    h("td", { title: key }, key), h("td.tl-num", {}, item.last === null ? "" : logged(item.last)), ...["min", "max"].map((name) => h("td.tl-num", {}, item[name] === null ? "" : number(revive(item[name])))),
     h("td.tl-num", {}, count(item.count)), h("td.tl-num", {}, item.num_non_finite ? count(item.num_non_finite) : "")));
   const left = found.length - rows.length;
   return table("Metrics", ["Key", "#Last", "#Min", "#Max", "#Points", "#NaN or Inf"], rows, left > 0 ? `${count(left)} more; filter for them` : "");

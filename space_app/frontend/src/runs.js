@@ -2,16 +2,22 @@
 
 import { swatch } from "./colours.js";
 import { TL } from "./core.js";
-import { columns, lasted, ordered } from "./columns.js";
+import { columns, lasted, ordered, widths } from "./columns.js";
 import { button, download, h, nameNode, setText, VirtualList } from "./dom.js";
 import { showMenu } from "./enlarge.js";
 import { count, csvCell, exact, moment, plural } from "./format.js";
 import { matcher } from "./match.js";
+import { sections } from "./sections.js";
 import { toggled } from "./selection.js";
+import { textWidth } from "./theme.js";
 import { revive } from "./wire.js";
 
 const ROW_HEIGHT = 30;
-const HEAD_HEIGHT = 32;
+const HEAD_HEIGHT = 46;
+const PICK_WIDTH = 56;
+/** The name stays in place while the rest scrolls, so it may take no more than so much of the table. */
+const NAME_SHARE = 0.42;
+const KINDS = { config: "Config", last: "Last value" };
 const ABSENT = "–";
 
 export class RunsView {
@@ -24,21 +30,25 @@ export class RunsView {
     this.scroller = h("div.tl-table", { role: "table", "aria-label": "Runs", tabIndex: 0 }, this.head);
     this.list = new VirtualList(this.scroller, { rowHeight: ROW_HEIGHT, top: HEAD_HEIGHT, id: (run) => run.id, render: (run, node) => this.row(run, node) });
     this.empty = h("div.tl-nothing", { hidden: true }, "No runs yet.");
-    this.root = h("div.tl-runs", {}, h("div.tl-bar", {}, this.count, h("span.tl-grow"), this.chooser, this.csv), this.empty, this.scroller);
+    this.root = h("div.tl-runs", {}, h("div.tl-bar", {}, this.count, h("span.tl-grow"), this.chooser, this.csv), this.empty, h("div.tl-table-frame", {}, this.scroller));
     element.append(this.root);
     const soon = () => TL.later("runs", () => this.draw());
     TL.on("runs", soon);
     TL.on("keys", soon);
     TL.on("theme", soon);
-    TL.on("state", (names) => ["project", "runs", "filter", "sort", "col"].some((name) => names.has(name)) && soon());
+    TL.on("state", (names) => ["project", "runs", "filter", "sort", "col", "pin"].some((name) => names.has(name)) && soon());
     new IntersectionObserver(soon).observe(this.root);
+    new ResizeObserver(() => this.markEdges()).observe(this.scroller);
+    this.scroller.addEventListener("scroll", () => this.markEdges(), { passive: true });
     this.rows = [];
+    this.widths = new Map();
     this.draw();
   }
 
   draw() {
     if (!TL.store || this.root.offsetParent === null) return;
-    const { all, shown } = columns(TL.store.configKeys(), TL.store.keys, TL.state.col);
+    const { store } = TL;
+    const { all, shown } = columns(store.ordered, store.configKeys(), this.metricKeys(), TL.state.col);
     this.columns = all;
     this.shown = shown;
     const { test } = matcher(TL.state.filter);
@@ -50,11 +60,40 @@ export class RunsView {
     this.all.indeterminate = on > 0 && on < this.rows.length;
     setText(this.count, this.rows.length === total ? plural(total, "run") : `${count(this.rows.length)} of ${plural(total, "run")}`);
     this.empty.hidden = total > 0;
-    const widths = `56px ${shown.map((column) => `${column.width}px`).join(" ")}`;
-    if (this.scroller.style.getPropertyValue("--tl-columns") !== widths) this.scroller.style.setProperty("--tl-columns", widths);
-    this.scroller.style.setProperty("--tl-table-width", `${56 + shown.reduce((sum, column) => sum + column.width, 0)}px`);
+    this.fitColumns();
     this.drawHead();
     this.list.set(this.rows);
+    this.markEdges();
+  }
+
+  /** Metrics as the table wants them; thousands are ordered only when there are new ones. */
+  metricKeys() {
+    const { keys, definitions } = TL.store;
+    const { pin } = TL.state;
+    const known = this.order;
+    if (known && known.keys === keys && known.definitions === definitions && known.pin === pin) return known.result;
+    this.order = { keys, definitions, pin, result: interesting(TL.store, pin) };
+    return this.order.result;
+  }
+
+  /** Gives the columns the widths of what they say. */
+  fitColumns() {
+    if (this.widthsOf !== TL.store) this.widths = new Map();
+    this.widthsOf = TL.store;
+    const nameMost = Math.max(130, this.scroller.clientWidth * NAME_SHARE - PICK_WIDTH);
+    widths(this.shown, this.rows, textWidth, this.widths, nameMost);
+    const each = [PICK_WIDTH, ...this.shown.map((column) => this.widths.get(column.id))];
+    const template = each.map((width) => `${width}px`).join(" ");
+    if (this.scroller.style.getPropertyValue("--tl-columns") === template) return;
+    this.scroller.style.setProperty("--tl-columns", template);
+    this.scroller.style.setProperty("--tl-table-width", `${each.reduce((sum, width) => sum + width, 0)}px`);
+  }
+
+  /** Shows at either side that there are more columns. */
+  markEdges() {
+    const { scrollLeft, clientWidth, scrollWidth } = this.scroller;
+    this.scroller.parentElement.classList.toggle("tl-more-left", scrollLeft > 1);
+    this.scroller.parentElement.classList.toggle("tl-more-right", scrollLeft + clientWidth < scrollWidth - 1);
   }
 
   drawHead() {
@@ -63,12 +102,13 @@ export class RunsView {
     this.headText = text;
     const by = TL.state.sort.replace(/^-/, "");
     const isDown = TL.state.sort.startsWith("-");
-    this.head.replaceChildren(h("span.tl-cell", { role: "columnheader" }, this.all), ...this.shown.map((column) => {
+    this.head.replaceChildren(h("span.tl-cell", { role: "columnheader" }, this.all), ...this.shown.map((column, i) => {
       const isSorted = by === column.id;
-      const label = column.kind ? h("span.tl-cell-text", {}, column.label) : column.label;
-      return h("span.tl-cell", { role: "columnheader", "aria-sort": isSorted ? (isDown ? "descending" : "ascending") : "none" },
+      const isFirst = Boolean(column.kind) && this.shown[i - 1]?.kind !== column.kind;
+      return h("span.tl-cell", { role: "columnheader", "aria-sort": isSorted ? (isDown ? "descending" : "ascending") : "none", data: { head: column.id } },
+        isFirst ? h("span.tl-over", {}, KINDS[column.kind]) : null,
         h(`button.tl-sort${column.isNumber ? ".tl-num" : ""}`, { type: "button", title: `${column.kind === "config" ? "config: " : column.kind === "last" ? "last value of " : ""}${column.label}`, data: { sort: column.id }, on: { click: () => this.sort(column.id) } },
-          column.kind === "config" ? h("span.tl-kind", {}, "cfg") : null, label, isSorted ? (isDown ? " ↓" : " ↑") : ""));
+          column.kind ? nameNode(column.label) : h("span.tl-cell-text", {}, column.label), isSorted ? (isDown ? " ↓" : " ↑") : ""));
     }));
   }
 
@@ -95,7 +135,8 @@ export class RunsView {
       const isAbsent = text === "" && column.get(run) === undefined;
       const target = column.id === "state" ? cell.lastChild : cell;
       setText(target, isAbsent ? ABSENT : text);
-      if (cell.title !== text) cell.title = text;
+      const title = column.title?.(run) ?? text;
+      if (cell.title !== title) cell.title = title;
       cell.classList.toggle("tl-absent", isAbsent);
       cell.classList.toggle("tl-none", text === "None" && column.get(run) === null);
     });
@@ -152,6 +193,13 @@ export class RunsView {
     const text = [head, ...lines].map((line) => line.map((item) => csvCell(item)).join(",")).join("\n");
     download(`${TL.store.project.replace(/[^\p{L}\p{N}._-]+/gu, "_")}-runs.csv`, new Blob([`${text}\n`], { type: "text/csv" }));
   }
+}
+
+/** Pinned metrics first, then in the order of the charts; what is only an axis comes last. */
+function interesting({ keys, axes }, pin) {
+  const pinned = pin.filter((key) => keys.includes(key));
+  const rest = sections(keys).flatMap((section) => section.keys).filter((key) => !pinned.includes(key));
+  return [...pinned, ...rest.filter((key) => !axes.has(key)), ...rest.filter((key) => axes.has(key))];
 }
 
 function cell(run, column) {

@@ -8,9 +8,10 @@ const MAX_LONELY = 4;
  * Where a folder has more than four sub-folders of a single key each (one per layer), they become one section.
  *
  * @param {string[]} keys
+ * @param {Set<string>} axes keys that other metrics are drawn over: they stand last in their section.
  * @returns {{name: string, keys: string[]}[]} the section without a prefix first, then training, validation, tests, then by name.
  */
-export function sections(keys) {
+export function sections(keys, axes = new Set()) {
   const groups = new Map();
   for (const key of keys) push(groups, prefix(key), key);
   for (;;) {
@@ -27,7 +28,7 @@ export function sections(keys) {
   }
   const order = new Intl.Collator("en", { numeric: true }).compare;
   return [...groups]
-    .map(([name, members]) => ({ name, keys: members.sort(order) }))
+    .map(([name, members]) => ({ name, keys: members.sort((a, b) => Number(axes.has(a)) - Number(axes.has(b)) || order(a, b)) }))
     .sort((a, b) => rank(a.name) - rank(b.name) || order(a.name, b.name));
 }
 
@@ -47,22 +48,27 @@ function push(map, key, item) {
 /**
  * The place of every header and card.
  *
+ * The cards of a section are as wide as its rows allow: few cards grow to fill the width, up to a limit, and four are two
+ * rows of two rather than three and a gap.
+ *
  * @param {{id: string, name: string, keys: string[]}[]} list sections in order; `id` is unique.
  * @param {Set<string>} closed ids of the sections that show only their header.
  * @param {number} width of the whole, in CSS pixels.
- * @param {{cardWidth: number, cardHeight: number, headHeight: number, gap: number}} size cardWidth is the least.
+ * @param {{cardWidth: number, mostWidth: number, cardHeight: number, headHeight: number, gap: number}} size cardWidth is the least.
  * @returns {{items: {type: string, id: string, key?: string, section: object, top: number, left: number,
  *   width: number, height: number}[], height: number, columns: number}} items by rising top.
  */
-export function place(list, closed, width, { cardWidth, cardHeight, headHeight, gap }) {
-  const columns = Math.max(1, Math.floor((width + gap) / (cardWidth + gap)));
-  const wide = Math.max(120, Math.floor((width - gap * (columns - 1)) / columns));
+export function place(list, closed, width, { cardWidth, mostWidth, cardHeight, headHeight, gap }) {
+  const most = Math.max(1, Math.floor((width + gap) / (cardWidth + gap)));
   const items = [];
   let top = 0;
   for (const section of list) {
     items.push({ type: "head", id: `h:${section.id}`, section, top, left: 0, width, height: headHeight });
     top += headHeight;
     if (closed.has(section.id)) continue;
+    const rows = Math.ceil(section.keys.length / most);
+    const columns = Math.max(1, Math.ceil(section.keys.length / rows));
+    const wide = Math.max(120, Math.min(mostWidth, Math.floor((width - gap * (columns - 1)) / columns)));
     section.keys.forEach((key, i) => {
       const row = Math.floor(i / columns);
       const left = (i % columns) * (wide + gap);
@@ -71,9 +77,9 @@ export function place(list, closed, width, { cardWidth, cardHeight, headHeight, 
         height: cardHeight,
       });
     });
-    top += Math.ceil(section.keys.length / columns) * (cardHeight + gap);
+    top += rows * (cardHeight + gap);
   }
-  return { items, height: top, columns };
+  return { items, height: top, columns: most };
 }
 
 /**

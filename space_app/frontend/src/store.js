@@ -3,6 +3,7 @@
 import { assignSlots, styleOf } from "./colours.js";
 import { value } from "./format.js";
 import { defaultAxis } from "./match.js";
+import { revive } from "./wire.js";
 
 export class Store {
   constructor(project) {
@@ -65,27 +66,33 @@ export class Store {
     return defaultAxis(key, this.definitions);
   }
 
-  /** Config keys of all runs, sorted, each with whether its value differs between runs. */
+  /** Keys that other metrics are drawn over by their definition. */
+  get axes() {
+    return new Set(this.definitions.map((item) => item.step_metric).filter(Boolean));
+  }
+
+  /** Config keys of all runs, sorted, each with whether its value differs between runs, and whether it is always a number. */
   configKeys() {
     const seen = new Map();
     for (const run of this.runs.values()) {
       for (const [key, raw] of Object.entries(run.config ?? {})) {
         if (key.startsWith("_")) continue; // what the tracker added itself, such as the command line
         const text = JSON.stringify(raw);
-        const entry = seen.get(key);
-        if (!entry) seen.set(key, { text, num: 1, varies: false });
-        else {
-          entry.num++;
-          if (entry.text !== text) entry.varies = true;
-        }
+        const entry = seen.get(key) ?? { text, num: 0, varies: false, isNumber: true };
+        entry.num++;
+        if (entry.text !== text) entry.varies = true;
+        if (!isNumeric(raw)) entry.isNumber = false;
+        seen.set(key, entry);
       }
     }
     const order = new Intl.Collator("en", { numeric: true }).compare;
     return [...seen]
-      .map(([key, { num, varies }]) => ({ key, varies: varies || num < this.runs.size }))
+      .map(([key, { num, varies, isNumber }]) => ({ key, varies: varies || num < this.runs.size, isNumber }))
       .sort((a, b) => order(a.key, b.key));
   }
 }
+
+const isNumeric = (raw) => raw === null || ["number", "bigint"].includes(typeof revive(raw));
 
 /** Orders names of groups: numbers by size, then text. */
 export function compareGroups(a, b) {

@@ -16,6 +16,27 @@ export function colours() {
   return cached;
 }
 
+const FONTS = { cell: "13px", head: "600 12px", tick: "11px" };
+const measured = new Map();
+let ruler = null;
+
+/**
+ * Width of a text in CSS pixels.
+ * @param {"cell" | "head" | "tick"} place what it is written in: a table's cell or head, a chart's axis.
+ */
+export function textWidth(text, place) {
+  const id = `${place} ${text}`;
+  const known = measured.get(id);
+  if (known !== undefined) return known;
+  ruler ??= document.createElement("canvas").getContext("2d");
+  const family = getComputedStyle(document.body).getPropertyValue("--tl-font").trim();
+  ruler.font = `${FONTS[place]} ${family || "sans-serif"}`;
+  const width = ruler.measureText(text.slice(0, 200)).width;
+  if (measured.size > 20_000) measured.clear();
+  measured.set(id, width);
+  return width;
+}
+
 export const isDark = () => document.body.classList.contains("dark");
 
 /** Shows the theme that the link asks for, else the one chosen here before, else leaves it to the system. */

@@ -3,8 +3,9 @@
 import { swatch } from "./colours.js";
 import { getJson, TL } from "./core.js";
 import { h } from "./dom.js";
-import { number, xTitle, xValue } from "./format.js";
+import { logged, number, xTitle, xValue } from "./format.js";
 import { nearest } from "./ranges.js";
+import { revive } from "./wire.js";
 
 const MOST_ROWS = 12;
 const REACH_PX = 30;
@@ -106,11 +107,13 @@ function tipName({ run, lane, lanes }) {
   return lanes > 1 ? `${short} · writer ${lane + 1}` : short;
 }
 
-/** The value in words; beyond 2^53 the page's number is rounded, so the stored integer is fetched. */
+/** The value in words; beyond 2^53 the page's number is rounded, so the stored integer is looked for. */
 function exactly(chart, { line, x, y }) {
   if (!Number.isFinite(y) || Math.abs(y) < 2 ** 53) return number(y);
+  const last = revive(TL.store.runs.get(line.run)?.last?.[chart.key]);
+  if (typeof last === "bigint" && line.x[line.length - 1] === x && Number(last) === y) return logged(last);
   const id = JSON.stringify([line.run, chart.key, chart.settings.xKind, x, line.lane]);
-  if (exactValues.has(id)) return exactValues.get(id) ?? number(y);
+  if (exactValues.has(id)) return exactValues.get(id) === null ? number(y) : logged(exactValues.get(id));
   exactValues.set(id, null);
   if (chart.settings.xKind === "step") void fetchExact(chart, line, x, y, id);
   return number(y);
@@ -118,8 +121,8 @@ function exactly(chart, { line, x, y }) {
 
 async function fetchExact(chart, line, x, y, id) {
   const answer = await getJson("t/rows", { project: TL.store.project, run: line.run, key: chart.key, x0: x, x1: x, limit: 50 }).catch(() => null);
-  const found = answer?.rows.map((row) => row[answer.columns.indexOf("value")]).map((value) => value?.$int ?? value).find((value) => Number(value) === y);
+  const found = answer?.rows.map((row) => revive(row[answer.columns.indexOf("value")])).find((value) => Number(value) === y);
   if (found === undefined) return;
-  exactValues.set(id, String(found));
+  exactValues.set(id, found);
   if (owner === chart) chart.hover();
 }

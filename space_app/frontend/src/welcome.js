@@ -10,6 +10,8 @@ for step in range(100):
     trackio.log({"loss": 1 / (step + 1)})
 trackio.finish()`;
 
+const MOST_PROJECTS = 60;
+
 /** The page of a root without runs: what to type, and where the page looks. It goes away by itself. */
 export class Welcome {
   constructor() {
@@ -37,7 +39,7 @@ export class Welcome {
       h("p", {}, "Run this anywhere on this machine, and the curves appear here by themselves:"),
       h("div.tl-code", {}, h("pre", {}, text), copy),
       TL.config.root ? h("p.tl-muted", {}, "Watching ", h("code", { data: { role: "root" } }, TL.config.root)) : "",
-      isMissing && TL.projects.length ? h("p", {}, "Other projects: ", ...TL.projects.slice(0, 12).map((project) => h("button.tl-chip", { type: "button", on: { click: () => TL.choose(project.name) } }, project.name))) : ""));
+      isMissing && TL.projects.length ? h("p", {}, "Other projects: ", ...TL.projects.slice(0, MOST_PROJECTS).map((project) => h("button.tl-chip", { type: "button", on: { click: () => TL.choose(project.name) } }, project.name))) : ""));
   }
 }
 

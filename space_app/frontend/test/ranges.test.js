@@ -35,6 +35,7 @@ test("the nearest stored point is found, first and last included", () => {
 
 test("linear ticks are round values within the range", () => {
   assert.deepEqual(linearTicks(10_000_000, 10_002_093, 5), [10_000_000, 10_000_500, 10_001_000, 10_001_500, 10_002_000]);
+  assert.deepEqual(linearTicks(2 ** 53, 2 ** 53 + 4, 8), [2 ** 53, 2 ** 53 + 2, 2 ** 53 + 4], "where neighbouring numbers lie further apart than ticks would");
   assert.deepEqual(linearTicks(-0.25, 0.31, 6), [-0.2, -0.1, 0, 0.1, 0.2, 0.3]);
 });
 

@@ -25,7 +25,7 @@ test("one key per layer becomes one section, not thousands", () => {
   assert.equal(found[1].keys[10], "grad/layer10/w");
 });
 
-const SIZE = { cardWidth: 300, cardHeight: 200, headHeight: 30, gap: 10 };
+const SIZE = { cardWidth: 300, mostWidth: 700, cardHeight: 200, headHeight: 30, gap: 10 };
 
 test("only what touches the screen is found among 5,000 cards", () => {
   const list = [{ id: "s", name: "s", keys: Array.from({ length: 5000 }, (_, i) => `s/${i}`) }];
@@ -43,6 +43,18 @@ test("cards never overlap, and a closed section keeps its head", () => {
   for (const one of open) for (const two of open) if (one !== two) assert.ok(one.left + one.width <= two.left || two.left + two.width <= one.left || one.top + one.height <= two.top || two.top + two.height <= one.top);
   assert.deepEqual(place(list, new Set(["a"]), 620, SIZE).items.map((item) => item.type), ["head", "head", "card"]);
   assert.equal(place(list, new Set(), 200, SIZE).columns, 1);
+});
+
+test("few cards grow to fill the row, up to a limit; four are two rows of two", () => {
+  const of = (num, width) => place([{ id: "a", name: "a", keys: Array.from({ length: num }, (_, i) => `a/${i}`) }], new Set(), width, SIZE).items.slice(1).map(({ left, width: wide }) => [left, wide]);
+  assert.deepEqual(of(1, 1100), [[0, 700]]);
+  assert.deepEqual(of(2, 1110), [[0, 550], [560, 550]]);
+  assert.deepEqual(of(3, 950), [[0, 310], [320, 310], [640, 310]]);
+  assert.deepEqual(of(4, 950), [[0, 470], [480, 470], [0, 470], [480, 470]]);
+});
+
+test("what other metrics are drawn over comes last in its section", () => {
+  assert.deepEqual(sections(["epoch", "loss", "x"], new Set(["epoch"]))[0].keys, ["loss", "x", "epoch"]);
 });
 
 test("a filter is a regular expression, and plain text where it cannot be one", () => {

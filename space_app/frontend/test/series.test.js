@@ -78,7 +78,7 @@ test("config that differs, or that some runs lack, tells runs apart", () => {
   const store = new Store("p");
   const config = [{ lr: 1, seed: 1, same: 0 }, { lr: 2, same: 0 }];
   store.apply({ epoch: "e", cursor: 1, runs: config.map((item, i) => ({ id: String(i), created_us: i, config: item, last: {} })) });
-  assert.deepEqual(store.configKeys(), [{ key: "lr", varies: true }, { key: "same", varies: false }, { key: "seed", varies: true }]);
+  assert.deepEqual(store.configKeys(), [{ key: "lr", varies: true, isNumber: true }, { key: "same", varies: false, isNumber: true }, { key: "seed", varies: true, isNumber: true }]);
 });
 
 test("runs are grouped by group, by each of their tags, and by config with None apart from not set", () => {
