@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trackio_like.format.names import JournalName
 from trackio_like.journal import writer as writer_module
-from trackio_like.journal.frames import HEAD, MAGIC, frame, split_frames
+from trackio_like.journal.frames import HEAD, MAGIC, MAX_PAYLOAD_BYTES, frame, split_frames
 from trackio_like.journal.reader import JournalTail, list_segments, read_header
 from trackio_like.journal.writer import JournalWriter
 
@@ -209,3 +209,18 @@ def test_nan_and_infinities_are_kept_bit_for_bit(writer):
     (values,) = JournalTail(segment(writer)).read().scalars[0].values
     assert math.isnan(values[0])
     assert values[1:] == [math.inf, -math.inf]
+
+
+def test_a_record_with_more_or_fewer_values_than_keys_costs_itself_only(writer):
+    writer.metrics(0, ("a",), [1.0])
+    writer.metrics(1, ("a",), [2.0, 3.0])
+    writer.metrics(2, ("a",), [])
+    writer.metrics(3, ("a",), [4.0])
+    chunk = JournalTail(segment(writer)).read()
+    assert chunk.num_damaged == 2
+    assert (chunk.scalars[0].steps, chunk.scalars[0].values) == ([0, 3], [[1.0], [4.0]])
+
+
+def test_a_record_longer_than_a_reader_takes_is_refused_as_it_is_written():
+    with pytest.raises(ValueError, match="longer than 1073741824 bytes"):
+        frame(bytes(MAX_PAYLOAD_BYTES + 1))

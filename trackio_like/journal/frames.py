@@ -28,7 +28,13 @@ class Code(IntEnum):
 
 
 def frame(payload: bytes) -> bytes:
-    """One frame, ready to be appended."""
+    """One frame, ready to be appended.
+
+    Raises:
+        ValueError: the payload is longer than a reader takes.
+    """
+    if len(payload) > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"One call may not be longer than {MAX_PAYLOAD_BYTES} bytes.")
     return HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 

@@ -139,6 +139,9 @@ class JournalTail:
             block = blocks[code, keys_id] = ScalarBlock(kind="metrics" if code == _METRICS else "system", keys=keys)
             if keys:
                 chunk.scalars.append(block)
+        if len(values) != len(block.keys):
+            chunk.num_damaged += 1
+            return
         block.steps.append(step)
         block.seqs.append(seq)
         block.times_us.append(time_us)
