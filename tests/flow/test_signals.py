@@ -66,3 +66,31 @@ def test_a_handler_that_finishes_the_run_costs_no_row_of_the_call_it_interrupted
     assert len(ids) > 5
     for moment, run_id in enumerate(ids):
         assert trackio.Api().run("p", run_id).history()["value"].to_pylist() == [moment]
+
+
+def test_a_handler_that_logs_something_wrong_while_a_warning_is_given_does_not_hang(run_script):
+    code, output, errors = run_script(
+        """
+        import sys
+        from trackio_like.run import guard
+        run = trackio.init(project="p")
+        for moment in range(1000):
+            reached = -1
+            def look(frame, event, _):
+                global reached
+                if event in ("call", "c_return") and frame.f_code.co_filename == guard.__file__:
+                    reached += 1
+                    if reached == moment:
+                        sys.setprofile(None)
+                        run.log({"worse": object()})
+            sys.setprofile(look)
+            run.log({f"bad{moment}": object()})
+            sys.setprofile(None)
+            if reached < moment:
+                break
+        print(moment)
+        """
+    )
+    assert code == 0
+    assert int(output) > 5
+    assert errors.count("'worse' is a object") == 1

@@ -3,6 +3,7 @@
 import logging
 import math
 import os
+import sys
 import threading
 import warnings
 
@@ -11,6 +12,7 @@ import pytest
 
 import trackio_like as trackio
 from trackio_like.journal.reader import JournalTail, list_segments
+from trackio_like.run import core
 
 
 def history(run, *keys):
@@ -421,3 +423,43 @@ def test_a_row_is_in_the_journal_when_log_returned(root):
     assert chunk is not None
     assert chunk.scalars[0].values == [[1.0]]
     trackio.finish()
+
+
+def test_a_dict_that_another_thread_changes_while_it_is_logged_costs_no_row_and_moves_no_value():
+    for change in ("add", "remove", "both"):
+        for moment in range(1000):
+            metrics = {"a": 1.0, "b": 2.0, "c": 3.0}
+            reached = -1
+
+            def look(frame, event, _, metrics=metrics, moment=moment, change=change):
+                nonlocal reached
+                if event in ("call", "c_return") and frame.f_code.co_filename == core.__file__:
+                    reached += 1
+                    if reached == moment:
+                        sys.setprofile(None)
+                        if change != "add":
+                            del metrics["a"]
+                        if change != "remove":
+                            metrics["d"] = 4.0
+
+            with trackio.Run("p") as run:
+                sys.setprofile(look)
+                run.log(metrics)
+                sys.setprofile(None)
+            found = {key: value for _, key, value in history(run)}
+            assert found.items() <= {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}.items()
+            assert found.keys() >= {"b", "c"}
+            if reached < moment:
+                break
+
+
+def test_a_warning_that_cannot_be_shown_does_not_end_training(monkeypatch):
+    run = trackio.init(project="p")
+    with open(os.devnull, "w") as closed, warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", lambda *_, **__: closed.write("x"))
+        closed.close()
+        trackio.log({"bad": object(), "good": 1})
+        trackio.log(3)  # type: ignore[arg-type]
+    trackio.finish()
+    assert history(run) == [(0, "good", 1.0)]

@@ -131,10 +131,11 @@ class LoggingRun:
             if not isinstance(metrics, dict):
                 self._log_any(metrics, step)
                 return
-            keys = tuple(metrics)
-            logged = [*metrics.values()]
+            taken = dict(metrics)  # another thread may change theirs at any moment
+            keys = tuple(taken)
+            logged = [*taken.values()]
             values = logged if set(map(type, logged)) == _FLOATS else plain_numbers(logged)
-            if values is None or set(map(type, keys)) != _STRINGS or "" in metrics:
+            if values is None or set(map(type, keys)) != _STRINGS or "" in taken:
                 self._log_any(metrics, step)
                 return
             if step is not None and (type(step) is not int or not -MAX_STEP <= step <= MAX_STEP):

@@ -21,7 +21,7 @@ _PACKAGE_FOLDER = Path(__file__).resolve().parent.parent.parent
 _started: dict[Path, int] = {}
 """Process ids of the daemons that this process began."""
 _threads: dict[Path, Any] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def ensure_daemon(settings: Settings) -> None:
@@ -108,7 +108,7 @@ def close_threads() -> None:
 def forget_after_fork() -> None:
     """In a forked child: the parent's threads and processes are not ours."""
     global _lock  # noqa: PLW0603 - the parent may have held the old one
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     _started.clear()
     _threads.clear()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
@@ -24,7 +25,8 @@ class Guard:
             is_strict: raise instead of warning.
         """
         self._is_strict = is_strict
-        self._lock = threading.Lock()
+        # Reentrant, as every lock that log() may take: a signal handler that logs runs within whatever it interrupts.
+        self._lock = threading.RLock()
         self.counts: dict[str, int] = {}
         """How often each cause was met."""
 
@@ -62,7 +64,7 @@ class Guard:
 
     def reset_lock(self) -> None:
         """Makes a lock of its own: for a forked child, whose parent may have held it."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
 
 def warn_user(message: str) -> None:
@@ -72,9 +74,9 @@ def warn_user(message: str) -> None:
         frame = frame.f_back
     try:
         warnings.warn_explicit(message, TrackioLikeWarning, frame.f_code.co_filename, frame.f_lineno)
-    except TrackioLikeWarning:
-        # The user turned warnings into errors; that must not end a training run.
-        logger.warning("%s", message)
+    except Exception:  # noqa: BLE001 - warnings may be errors, stderr closed, a hook the user's: training goes on
+        with contextlib.suppress(Exception):
+            logger.warning("%s", message)
 
 
 __all__ = ["Guard", "warn_user"]

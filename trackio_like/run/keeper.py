@@ -26,7 +26,7 @@ class Keeper:
         """
         self._interval_s = interval_s
         self._kept: set[Kept] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -63,7 +63,7 @@ class Keeper:
 
     def forget_after_fork(self) -> None:
         """In a forked child: begins anew, for threads do not cross a fork."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._kept = set()
         self._thread = None
 
