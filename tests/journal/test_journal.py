@@ -212,13 +212,14 @@ def test_nan_and_infinities_are_kept_bit_for_bit(writer):
 
 
 def test_a_record_with_more_or_fewer_values_than_keys_costs_itself_only(writer):
-    writer.metrics(0, ("a",), [1.0])
-    writer.metrics(1, ("a",), [2.0, 3.0])
+    writer.metrics(0, ("a",), [1.0, 2.0])
+    writer.metrics(1, ("a",), [3.0])
     writer.metrics(2, ("a",), [])
     writer.metrics(3, ("a",), [4.0])
+    writer.metrics(4, ("b",), [])
     chunk = JournalTail(segment(writer)).read()
-    assert chunk.num_damaged == 2
-    assert (chunk.scalars[0].steps, chunk.scalars[0].values) == ([0, 3], [[1.0], [4.0]])
+    assert chunk.num_damaged == 3
+    assert [(block.steps, block.values) for block in chunk.scalars] == [([1, 3], [[3.0], [4.0]])]
 
 
 def test_a_record_longer_than_a_reader_takes_is_refused_as_it_is_written():

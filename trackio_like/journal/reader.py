@@ -136,12 +136,14 @@ class JournalTail:
             if keys is None:  # the frame that named them is damaged
                 chunk.num_damaged += 1
                 return
-            block = blocks[code, keys_id] = ScalarBlock(kind="metrics" if code == _METRICS else "system", keys=keys)
-            if keys:
-                chunk.scalars.append(block)
+            block = ScalarBlock(kind="metrics" if code == _METRICS else "system", keys=keys)
         if len(values) != len(block.keys):
             chunk.num_damaged += 1
             return
+        if not block.seqs:
+            blocks[code, keys_id] = block
+            if block.keys:
+                chunk.scalars.append(block)
         block.steps.append(step)
         block.seqs.append(seq)
         block.times_us.append(time_us)
