@@ -19,7 +19,7 @@ class Header:
     """Identity of the machine: name, boot and process-id namespace; pids of other hosts mean nothing here."""
     pid: int
     process_started: float
-    """When that process began, seconds since the epoch: tells a pid from a later one of the same number."""
+    """When that process began, as its host counts (`run.host`): tells a pid from a later one of the same number."""
     attempt: int
     """Counts resumes of the run, from 1."""
     rank: int
