@@ -261,3 +261,33 @@ def test_a_mark_that_cannot_be_written_costs_no_row(folder, journal):
     sealer.seal()
     sealer.drop_journal()
     assert sorted(row["value"] for row in read_kind(folder, "metrics")) == [1.0, 2.0]
+
+
+def test_an_opening_that_was_cut_short_does_not_hide_the_segments_behind_it(folder, journal):
+    path = folder.journal / f"{WRITER}.1.journal"
+    path.rename(folder.journal / f"{WRITER}.2.journal")
+    path.write_bytes(b"TKJ")
+    journal.metrics(0, ("a",), [1.0])
+    sealer = WriterSealer(folder, WRITER)
+    assert sealer.load_header() is not None
+    assert sealer.seal().num_calls == 1
+
+
+def test_a_length_that_is_damaged_keeps_the_file_aside_for_what_stands_behind_it(folder):
+    writer = JournalWriter(folder.journal, make_header())
+    sizes = []
+    path = folder.journal / f"{WRITER}.1.journal"
+    for step in range(5):
+        sizes.append(path.stat().st_size)
+        writer.metrics(step, ("a",), [float(step)])
+    writer._rotate()
+    writer.metrics(5, ("a",), [5.0])
+    writer.close()
+    data = bytearray(path.read_bytes())
+    data[sizes[3] + 2] ^= 0xFF
+    path.write_bytes(data)
+    sealer = WriterSealer(folder, WRITER)
+    sealer.seal()
+    sealer.drop_journal()
+    assert [row["value"] for row in read_kind(folder, "metrics")] == [0.0, 1.0, 2.0, 5.0]
+    assert [p.name for p in folder.journal.iterdir()] == [f"{path.name}.damaged"]

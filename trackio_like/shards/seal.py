@@ -56,7 +56,8 @@ class WriterSealer:
         self._mark = SealedMark.load(self._mark_path)
         self._tail: JournalTail | None = None
         self._segment = self._mark.segment
-        self._num_damaged = 0
+        self._damaged: set[int] = set()
+        """Segments that held what is no record: they are kept aside."""
 
     @property
     def is_finished(self) -> bool:
@@ -71,7 +72,8 @@ class WriterSealer:
                     self.header = read_header(self.folder.journal / str(name))
                 except FileNotFoundError:
                     continue
-                break
+                if self.header is not None:
+                    break
         return self.header
 
     def has_journal(self) -> bool:
@@ -111,6 +113,7 @@ class WriterSealer:
         Raises:
             OSError: the folder cannot be changed.
         """
+        self._note_rest()
         for name in self._segments():
             self._drop(name)
         with contextlib.suppress(FileNotFoundError):
@@ -139,6 +142,7 @@ class WriterSealer:
             chunk = self._read_tail()
             if chunk is not None:
                 return chunk
+            self._note_rest()
             is_marked = following.segment == self._mark.segment
             self._tail = JournalTail(self.folder.journal / str(following), offset=self._mark.offset if is_marked else 0)
             self._segment = following.segment
@@ -147,9 +151,17 @@ class WriterSealer:
         if self._tail is None:
             return None
         try:
-            return self._tail.read()
+            chunk = self._tail.read()
         except FileNotFoundError:
             return None
+        if chunk is not None and chunk.num_damaged:
+            self._damaged.add(self._segment)
+        return chunk
+
+    def _note_rest(self) -> None:
+        """Keeps a segment that is over and still has bytes that nobody read: a damaged length hides what follows it."""
+        if self._tail is not None and self._tail.has_grown():
+            self._damaged.add(self._segment)
 
     def _segments(self) -> list[JournalName]:
         return [name for name in list_segments(self.folder.journal) if name.writer == self.writer]
@@ -187,7 +199,6 @@ class WriterSealer:
 
     def _advance(self, chunks: list[Chunk]) -> None:
         assert self._tail is not None
-        self._num_damaged += sum(chunk.num_damaged for chunk in chunks)
         last_seq = max(chunk.last_seq for chunk in chunks)
         mark = SealedMark(
             segment=self._segment,
@@ -207,7 +218,7 @@ class WriterSealer:
     def _drop(self, name: JournalName) -> None:
         path = self.folder.journal / str(name)
         with contextlib.suppress(FileNotFoundError):
-            if self._num_damaged:
+            if name.segment in self._damaged:
                 os.replace(path, path.with_suffix(f"{JOURNAL_SUFFIX}.damaged"))
             else:
                 os.unlink(path)
