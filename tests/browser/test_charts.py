@@ -137,6 +137,11 @@ def test_a_spike_and_both_ends_are_there_at_every_zoom(open_view, page):
     assert points(page, "l")[0][1:-1] == list(range(56_700, 56_801)), "one point beyond either side leads the line out"
 
 
+def test_a_window_without_points_says_so(open_view, page):
+    open_view(project="odd", regex="^tokens$", zoom=json.dumps({"*step": [100, 200]}))
+    expect(card(page, "tokens").locator(".tl-note")).to_have_text("no points in this window")
+
+
 def test_a_log_axis_has_real_ticks_and_marks_what_it_cannot_show(open_view, page):
     open_view(project="odd", regex="^logy$")
     wait_for_chart(page, "logy", "c.lines.length === 1")

@@ -127,6 +127,15 @@ def test_light_and_dark_are_switched_kept_and_redrawn(open_view, page):
     assert page.evaluate("document.body.classList.contains('dark')") != was_dark
 
 
+def test_the_tabs_stay_in_reach_while_the_page_scrolls(open_view, page):
+    open_view(project="bench")
+    page.evaluate("window.scrollTo(0, 1500)")
+    page.wait_for_function("window.scrollY > 1000")
+    expect(page.get_by_role("tab", name="Runs", exact=True)).to_be_in_viewport()
+    page.get_by_role("tab", name="Runs", exact=True).click()
+    page.wait_for_selector(".tl-table-row")
+
+
 def test_the_sidebar_can_be_left_out_for_embedding(open_view, page):
     open_view(project="odd", sidebar="hidden")
     expect(page.locator("#tl-sidebar")).to_be_hidden()
@@ -244,6 +253,7 @@ def test_an_empty_root_says_what_to_type_and_shows_the_first_run_by_itself(log, 
 def test_a_link_to_a_project_that_is_not_there_offers_the_others(open_view, page, faults):
     open_view(wait_for=None, project="nowhere")
     expect(page.get_by_text('There is no project "nowhere" here (yet)')).to_be_visible()
+    expect(page.locator(".tl-code pre")).to_contain_text('init(project="nowhere"')
     page.get_by_role("button", name="odd", exact=True).click()
     page.wait_for_selector('[data-ready="1"]')
     assert all("404" in fault for fault in faults)

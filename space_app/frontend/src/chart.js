@@ -296,7 +296,8 @@ export class Chart {
     const total = sum((line) => line.numPoints);
     const drawn = sum((line) => line.length);
     const notes = [];
-    if (this.lines.length) notes.push(drawn < total ? `${plural(total, "point")}, ${count(drawn)} drawn` : plural(total, "point"));
+    if (isFine && total === 0) notes.push("no points in this window");
+    else if (this.lines.length) notes.push(drawn < total ? `${plural(total, "point")}, ${count(drawn)} drawn` : plural(total, "point"));
     else if (layer.isLoaded) notes.push("no points in the selected runs");
     const odd = sum((line) => line.numNonFinite);
     if (odd) notes.push(`${count(odd)} NaN or Inf`);

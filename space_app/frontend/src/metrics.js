@@ -9,9 +9,9 @@ import { matcher } from "./match.js";
 import { between, place, sections } from "./sections.js";
 
 const SIZES = {
-  s: { cardWidth: 250, mostWidth: 400, cardHeight: 200 },
+  s: { cardWidth: 250, mostWidth: 540, cardHeight: 200 },
   m: { cardWidth: 340, mostWidth: 800, cardHeight: 264 },
-  l: { cardWidth: 560, mostWidth: 1400, cardHeight: 380 },
+  l: { cardWidth: 520, mostWidth: 1000, cardHeight: 380 },
 };
 const OVERSCAN_PX = 500;
 const ASK_AHEAD_PX = 120;

@@ -103,7 +103,7 @@ function header(run) {
     h("span.tl-swatch.tl-big", { style: { background: swatch(style) } }), h("h2", {}, nameNode(run.name)),
     h("span.tl-badge", { data: { state: run.state } }, h("span.tl-state", { data: { state: run.state } }), run.state),
     run.group ? h("span.tl-chip", { title: "Group" }, run.group) : null, ...(run.tags ?? []).map((tag) => h("span.tl-chip", { title: "Tag" }, tag)),
-    h("span.tl-grow"), button("Draw this run alone", { text: "Its charts", iconName: "chart", onClick: () => TL.set({ runs: { mode: "only", ids: new Set([run.id]) }, tab: "metrics" }) }));
+    h("span.tl-grow"), button("Draw this run alone", { text: "Show charts", iconName: "chart", onClick: () => TL.set({ runs: { mode: "only", ids: new Set([run.id]) }, tab: "metrics" }) }));
 }
 
 function copyable(text, label) {
@@ -144,7 +144,7 @@ function table(title, head, rows, note = "") {
 function configTable(run, test) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
   const entries = Object.entries(flattened(run.config ?? {})).filter(([key, raw]) => key !== "_Command" && (test(key) || test(value(raw)))).sort(([a], [b]) => order(a, b));
-  const rows = entries.map(([key, raw]) => h("tr", { data: { config: key } }, h("td", { title: key }, key), h("td", {}, longText(value(raw), revive(raw) === null))));
+  const rows = entries.map(([key, raw]) => h("tr", { data: { config: key } }, h("td", {}, nameNode(key)), h("td", {}, longText(value(raw), revive(raw) === null))));
   return table("Config", ["Key", "Value"], rows);
 }
 
@@ -170,7 +170,7 @@ function summaryTable(run, test) {
   const order = new Intl.Collator("en", { numeric: true }).compare;
   const found = run.summary.filter((item) => test(item.key)).sort((a, b) => order(a.key, b.key));
   const rows = found.slice(0, MOST_METRICS).map(({ key, ...item }) => h("tr", { data: { summary: key } },
-    h("td", { title: key }, key), h("td.tl-num", {}, item.last === null ? "" : logged(item.last)), ...["min", "max"].map((name) => h("td.tl-num", {}, item[name] === null ? "" : number(revive(item[name])))),
+    h("td", {}, nameNode(key)), h("td.tl-num", {}, item.last === null ? "" : logged(item.last)), ...["min", "max"].map((name) => h("td.tl-num", {}, item[name] === null ? "" : number(revive(item[name])))),
     h("td.tl-num", {}, count(item.count)), h("td.tl-num", {}, item.num_non_finite ? count(item.num_non_finite) : "")));
   const left = found.length - rows.length;
   return table("Metrics", ["Key", "#Last", "#Min", "#Max", "#Points", "#NaN or Inf"], rows, left > 0 ? `${count(left)} more; filter for them` : "");

@@ -5,7 +5,7 @@ import { button, copyText, h, setText } from "./dom.js";
 
 const snippet = (project) => `import trackio_like as trackio
 
-trackio.init(project="${project}", config={"lr": 0.1})
+trackio.init(project=${JSON.stringify(project)}, config={"lr": 0.1})
 for step in range(100):
     trackio.log({"loss": 1 / (step + 1)})
 trackio.finish()`;
@@ -24,15 +24,16 @@ export class Welcome {
     const isMissing = Boolean(TL.store?.isMissing);
     const hasNone = TL.hasMeta && TL.projects.length === 0 && !TL.store;
     const isBare = Boolean(TL.store?.isLoaded) && TL.store.ordered.length === 0;
-    const kind = isMissing ? "missing" : hasNone || isBare ? "none" : "";
+    let kind = isMissing ? "missing" : hasNone || isBare ? "none" : "";
     this.root.hidden = kind === "";
     document.body.classList.toggle("tl-is-empty", kind !== "");
+    if (isMissing) kind += TL.state.project;
     if (kind === this.kind || kind === "") {
       this.kind = kind;
       return;
     }
     this.kind = kind;
-    const text = snippet("my-project");
+    const text = snippet(isMissing ? TL.state.project : "my-project");
     const copy = button("Copy the example", { iconName: "copy", text: "Copy", onClick: (event) => void copyText(text, event.currentTarget) });
     this.root.replaceChildren(h("div.tl-welcome-box", {},
       h("h1", {}, isMissing ? `There is no project "${TL.state.project}" here (yet)` : "Waiting for the first run"),
