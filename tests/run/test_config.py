@@ -5,6 +5,7 @@ import dataclasses
 import enum
 import pathlib
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -155,6 +156,90 @@ def test_a_command_line_keeps_everything_but_secret_values():
 def test_a_private_key_does_not_get_through_in_a_text():
     text = "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb"
     assert mask_text(text) == f"a\n{REDACTED}\nb"
+
+
+RANDOM = "aB3dE5gH7jK9mN1pQ3sT5vW7"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("secrets", {"aws": "abc", "n": {"gcp": "def"}, "is_used": True}, {"aws": 0, "n": {"gcp": 0}, "is_used": True}),
+        ("credentials", [{"user": "u"}], 0),
+        ("passwords", ["a", "b"], 0),
+        ("api_keys", ["a", "b"], [0, 0]),
+        ("hf_tokens", {"me": "a"}, {"me": 0}),
+        ("user_tokens", [3, 4], [3, 4]),
+        ("num_user_tokens", 300, 300),
+        ("sas_token", RANDOM, 0),
+        ("azure_key", RANDOM, 0),
+        ("stop_token", "reserved_special_token_250", "reserved_special_token_250"),
+        ("image_key", "observation.images.top", "observation.images.top"),
+        ("sort_key", "validation_loss_epoch_10", "validation_loss_epoch_10"),
+        ("author", "me", "me"),
+        ("token_type", "bpe", "bpe"),
+        ("pad_token_id", 0, 0),
+        ("nested", [{"a": [{"password": "y"}]}], [{"a": [{"password": 0}]}]),
+    ],
+)
+def test_what_a_secret_holds_is_masked_down_to_its_leaves_and_nothing_else(name, value, expected):
+    def marked(item):
+        if isinstance(item, dict):
+            return {key: marked(part) for key, part in item.items()}
+        if isinstance(item, list):
+            return [marked(part) for part in item]
+        return 0 if item == REDACTED else item
+
+    assert marked(masked({name: value})[name]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("host=h password=hunter2 user=u", "host=h password=* user=u"),
+        ("Authorization: Bearer abc.def", "Authorization: *"),
+        ("curl -H 'authorization: Basic dTpwdw==' x", "curl -H 'authorization: *' x"),
+        ("sent bearer a1b2c3d4e5 there", "sent bearer * there"),
+        ("HF_TOKEN=abc123 python t.py", "HF_TOKEN=* python t.py"),
+        ('{"api_key": "abc123", "n": 1}', '{"api_key": "*", "n": 1}'),
+        ("AccountName=a;AccountKey=abcd==;", "AccountName=a;AccountKey=*;"),
+        ("https://hooks.slack.com/services/T000/B000/XXXX", "https://hooks.slack.com/services/*"),
+        ("https://discord.com/api/webhooks/1/abc-def", "https://discord.com/api/webhooks/*"),
+        ("a basic understanding of bearers", "a basic understanding of bearers"),
+        ("the password_policy: strict", "the password_policy: strict"),
+        ("next token: 5, num_tokens=7, tokenizer=bpe", "next token: 5, num_tokens=7, tokenizer=bpe"),
+    ],
+)
+def test_secrets_within_a_text_are_masked_and_the_rest_stays(text, expected):
+    assert mask_text(text) == expected.replace("*", REDACTED)
+
+
+@pytest.mark.parametrize("part", ["a.", "a", "eyJ", "password", "://", "-----BEGIN PRIVATE KEY-----", "?a_"])
+def test_masking_a_long_text_takes_time_in_proportion(part):
+    def seconds(length):
+        text = (part * length)[:length]
+        started = time.perf_counter()
+        mask_text(text)
+        return time.perf_counter() - started
+
+    assert seconds(400_000) < 2
+
+
+def test_a_command_line_hides_keys_of_sections_and_headers():
+    argv = [
+        "t.py",
+        "+wandb.key=abc",
+        "--header",
+        "Authorization: Bearer x1",
+        "--sas-token",
+        RANDOM,
+        "--sort-key",
+        "loss",
+    ]
+    assert mask_argv(argv) == [
+        "t.py", f"+wandb.key={REDACTED}", "--header", f"Authorization: {REDACTED}", "--sas-token", REDACTED,
+        "--sort-key", "loss",
+    ]  # fmt: skip
 
 
 def test_each_change_of_a_config_is_recorded():

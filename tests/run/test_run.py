@@ -194,6 +194,16 @@ def test_an_exception_in_the_block_marks_the_run_failed():
     assert trackio.Api().run("p", "stopped").state == "cancelled"
 
 
+def test_an_exception_that_cannot_be_shown_is_still_the_users_and_the_run_failed():
+    class OddError(Exception):
+        def __repr__(self):
+            raise AttributeError("no")
+
+    with pytest.raises(OddError), trackio.Run("p", "odd"):
+        raise OddError
+    assert trackio.Api().run("p", "odd").state == "failed"
+
+
 def test_finish_takes_the_callers_word_and_is_idempotent():
     run = trackio.init(project="p", name="n")
     trackio.finish(state="preempted")
@@ -241,6 +251,22 @@ def test_no_secret_reaches_the_disk(root):
     written += b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
     assert token.encode() not in written
     assert b"s3cr3t-value" not in written
+
+
+def test_no_secret_reaches_the_disk_in_texts_alerts_and_errors(root):
+    token, url = "hf_" + "x" * 34, "https://me:s3cr3t-value@host/x"
+    run = trackio.Run("p")
+    run.log({"note": f"with {token}", "list": [f"see {url}"], "n": {"t": url}})
+    run.alert(f"failed for {url}", f"token={token}")
+    with pytest.raises(ConnectionError), run:
+        raise ConnectionError(f"401 for {url}?token={token}")
+    written = b"".join(path.read_bytes() for path in root.rglob("*") if path.is_file())
+    assert token.encode() not in written
+    assert b"s3cr3t-value" not in written
+    read = trackio.Api().run("p", run.id)
+    assert read.texts("note")[0].payload == "with REDACTED"
+    (finish,) = [event for event in read.events() if event.type == "finish"]
+    assert finish.payload["error"] == "ConnectionError('401 for https://REDACTED@host/x?token=REDACTED')"
 
 
 def test_resume_must_goes_on_with_the_newest_run_of_the_name():

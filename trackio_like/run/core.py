@@ -13,7 +13,8 @@ from trackio_like.journal.writer import ClosedJournalError, JournalWriter
 from trackio_like.run.config import Config, masked, plain_config
 from trackio_like.run.guard import Guard
 from trackio_like.run.health import JournalHealth
-from trackio_like.run.identity import Owner, RunIdentity, end_state
+from trackio_like.run.identity import Owner, RunIdentity, end_state, error_text
+from trackio_like.run.secrets import mask_text
 from trackio_like.run.values import MAX_STEP, Scalar, as_step, plain_numbers, sort_values
 
 logger = logging.getLogger(__name__)
@@ -280,7 +281,8 @@ class LoggingRun:
                 f"level={level!r} is unknown; the alert was stored as 'warn'. Choose one of {', '.join(ALERT_LEVELS)}.",
             )
             level = "warn"
-        self._event("alert", {"title": str(title), "text": None if text is None else str(text), "level": level})
+        shown = None if text is None else mask_text(str(text))
+        self._event("alert", {"title": mask_text(str(title)), "text": shown, "level": level})
 
     def rename(self, name: str) -> None:
         """Gives the run another name; the id stays."""
@@ -330,7 +332,7 @@ class LoggingRun:
                 journal = self._open() if not self._is_finished else self._journal
                 if journal is None:
                     return
-                payload = {"state": str(state), **({} if error is None else {"error": str(error)})}
+                payload = {"state": str(state), **({} if error is None else {"error": mask_text(str(error))})}
                 journal.event("finish", payload)
                 journal.close()
                 if journal.fault is not None:
@@ -350,7 +352,7 @@ class LoggingRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Finishes the run: failed where an exception leaves the block, cancelled on Ctrl-C."""
-        self.finish(end_state(error), error=None if error is None else repr(error))
+        self.finish(end_state(error), error=error_text(error))
 
     def tend(self, *, checks_daemon: bool) -> None:
         """What the keeper does for an open run: retries, follows the clock, syncs. Never raises."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 
 from trackio_like.run.core import LoggingRun
-from trackio_like.run.identity import end_state
+from trackio_like.run.identity import end_state, error_text
 
 
 class ExitHooks:
@@ -78,7 +78,7 @@ class ExitHooks:
     def _finish(self, state: str, error: BaseException | None) -> None:
         for run in self._open_runs():
             if run.is_open_here:
-                run.finish(state, error=None if error is None else repr(error))
+                run.finish(state, error=error_text(error))
 
     def _terminate(self, number: int, frame: FrameType | None) -> None:
         previous = self._previous_sigterm

@@ -39,6 +39,16 @@ class Owner(Protocol):
         """Starts a daemon for the run's root where none runs."""
 
 
+def error_text(error: BaseException | None) -> str | None:
+    """What ended a run, as it is recorded; None where nothing did."""
+    if error is None:
+        return None
+    try:
+        return repr(error)
+    except Exception:  # noqa: BLE001 - an exception of a foreign type may not even say what it is
+        return type(error).__name__
+
+
 def end_state(error: BaseException | None) -> str:
     """The state of a run that ended with this exception, or with none."""
     if error is None or (isinstance(error, SystemExit) and not error.code):
@@ -46,4 +56,4 @@ def end_state(error: BaseException | None) -> str:
     return "cancelled" if isinstance(error, KeyboardInterrupt) else "failed"
 
 
-__all__ = ["Owner", "RunIdentity", "end_state"]
+__all__ = ["Owner", "RunIdentity", "end_state", "error_text"]

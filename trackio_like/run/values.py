@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from trackio_like.run.secrets import mask_text
+
 PLAIN: Final = frozenset({float, int, bool})
 """Types that go into the journal as they are."""
 INT_MIN: Final = -(2**63)
@@ -120,7 +122,7 @@ def _sort_one(key: str, value: Any, found: Sorted) -> None:
             (f"none {key}", f"{key!r} is None, which means 'no value now': nothing was stored for it in this call.")
         )
     elif isinstance(value, str):
-        found.objects.append((key, "text", value.encode("utf-8", "replace").decode(), None))
+        found.objects.append((key, "text", mask_text(value.encode("utf-8", "replace").decode()), None))
     elif isinstance(value, (bytes, bytearray, memoryview)):
         _drop(key, value, found)
     elif isinstance(value, (datetime.date, datetime.time, os.PathLike)):
@@ -142,8 +144,12 @@ def _sort_list(key: str, items: list[Any], found: Sorted) -> None:
         _drop(key, items, found)
         return
     # msgpack holds no wider integers; their digits are kept.
-    payload = [str(item) if isinstance(item, int) and not INT_MIN <= item <= INT_MAX else item for item in plain]
+    payload = [mask_text(item) if isinstance(item, str) else _within_64_bits(item) for item in plain]
     found.objects.append((key, "json", payload, None))
+
+
+def _within_64_bits(number: Scalar | None) -> Scalar | str | None:
+    return str(number) if isinstance(number, int) and not INT_MIN <= number <= INT_MAX else number
 
 
 def _drop(key: str, value: Any, found: Sorted) -> None:
