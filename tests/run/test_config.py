@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from omegaconf import OmegaConf
 
-from trackio_like.run.config import Config, masked, plain_config
+from trackio_like.run.config import MAX_CONFIG_VALUES, Config, masked, plain_config
 from trackio_like.run.secrets import REDACTED, is_secret_name, mask_argv, mask_text
 
 
@@ -99,7 +99,44 @@ def test_an_object_that_cannot_be_read_does_not_keep_a_run_from_beginning():
 def test_a_circular_config_ends():
     circle: dict = {}
     circle["again"] = circle
-    assert isinstance(plain_config(circle)["again"], dict)
+    assert plain_config(circle) == {"again": "..."}
+
+
+class Node:
+    """One of some objects that all know each other, as trainers, models and callbacks do."""
+
+
+def test_objects_that_all_know_each_other_take_no_time_and_little_room():
+    nodes = [Node() for _ in range(12)]
+    for node in nodes:
+        vars(node).update({f"n{i}": other for i, other in enumerate(nodes)})
+    started = time.perf_counter()
+    plain = plain_config({"lr": 0.1, "trainer": nodes[0], "late": 1})
+    assert time.perf_counter() - started < 5
+    assert (plain["lr"], plain["late"]) == (0.1, 1)
+    assert len(repr(plain)) < 10_000_000
+
+
+@pytest.mark.parametrize("wrap", [lambda x: [x, x], lambda x: {"a": x, "b": x}, lambda x: (x, [x])])
+def test_what_stands_in_a_config_many_times_over_takes_no_time(wrap):
+    value = 1
+    for _ in range(60):
+        value = wrap(value)
+    started = time.perf_counter()
+    plain_config({"deep": value})
+    assert time.perf_counter() - started < 5
+
+
+def test_a_list_that_is_longer_than_a_config_holds_is_cut_and_says_so():
+    plain = plain_config({"ids": range_list(MAX_CONFIG_VALUES * 2), "array": np.zeros(10**7), "lr": 0.1})
+    assert plain["ids"][:3] == [0, 1, 2]
+    assert plain["ids"][-1] == f"... ({MAX_CONFIG_VALUES * 2} in all)"
+    assert plain["array"] == "<ndarray of shape (10000000,)>"
+    assert plain["lr"] == 0.1
+
+
+def range_list(length):
+    return list(range(length))
 
 
 def test_secrets_are_masked_and_model_settings_are_not():

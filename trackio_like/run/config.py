@@ -8,13 +8,15 @@ import datetime
 import enum
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from trackio_like.run.secrets import mask_value
 from trackio_like.run.values import INT_MAX, INT_MIN, as_number, key_text
 
 MAX_DEPTH: Final = 32
+MAX_CONFIG_VALUES: Final = 100_000
+"""Values that one config may hold; what comes later is cut and says so."""
 MAX_CONFIG_BYTES: Final = 10 << 20
 """Longest text that one config value may be; longer ones are cut and say so."""
 
@@ -31,7 +33,7 @@ def plain_config(config: Any) -> dict[str, Any]:
     """
     if config is None:
         return {}
-    plain = _plain(config, 0)
+    plain = _plain(config, _Walk())
     if not isinstance(plain, dict):
         plain = {"config": plain}
     return plain
@@ -46,39 +48,78 @@ def masked(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: mask_value(key, value) for key, value in values.items()}
 
 
-def _plain(value: Any, depth: int) -> Any:
+class _Walk:
+    """Where a walk through a config stands: objects may know each other, so that nothing else ends it."""
+
+    def __init__(self) -> None:
+        self.num_left = MAX_CONFIG_VALUES
+        self.above: list[int] = []
+        """Identities of the containers around the value, outermost first."""
+
+    def mapping(self, items: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+        plain: dict[str, Any] = {}
+        for key, item in items:
+            plain[key_text(key)] = _plain(item, self)
+        return plain
+
+    def sequence(self, items: Collection[Any]) -> list[Any]:
+        plain: list[Any] = []
+        for item in items:
+            if self.num_left <= 0:
+                plain.append(f"... ({len(items)} in all)")
+                break
+            plain.append(_plain(item, self))
+        return plain
+
+
+def _plain(value: Any, walk: _Walk) -> Any:
+    walk.num_left -= 1
+    if id(value) in walk.above:
+        return "..."
+    walk.above.append(id(value))
     try:
-        return _plain_or_raise(value, depth)
+        return _plain_or_raise(value, walk)
     except Exception:  # noqa: BLE001 - an object of a foreign type may raise anything; a run must begin all the same
         return _safe_text(value)
+    finally:
+        walk.above.pop()
 
 
-def _plain_or_raise(value: Any, depth: int) -> Any:
+def _plain_or_raise(value: Any, walk: _Walk) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, enum.Enum):
-        return _plain(value.value, depth)
+        return _plain(value.value, walk)
     text = _as_text(value)
     if text is not None:
         return text
-    if depth > MAX_DEPTH:
-        return _safe_text(value)
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return f"{value.__module__}.{value.__qualname__}"
-    mapping = _as_mapping(value)
-    if mapping is not None:
-        return {key_text(key): _plain(item, depth + 1) for key, item in mapping}
-    if isinstance(value, (list, tuple, set, frozenset)) or type(value).__name__ == "ListConfig":
-        return [_plain(item, depth + 1) for item in _items(value)]
     number = as_number(value)
     if number is not None:
         if isinstance(number, int) and not INT_MIN <= number <= INT_MAX:
             return str(number)
         return number
-    if math.prod(getattr(value, "shape", (0,))) and hasattr(value, "tolist"):
-        return _plain(value.tolist(), depth + 1)
+    if len(walk.above) > MAX_DEPTH or walk.num_left <= 0:
+        return _type_text(value)  # not its `str`, which may be as deep
+    mapping = _as_mapping(value)
+    if mapping is not None:
+        return walk.mapping(mapping)
+    if isinstance(value, (list, tuple, set, frozenset)) or type(value).__name__ == "ListConfig":
+        return walk.sequence(_items(value))
+    num_elements = math.prod(getattr(value, "shape", (0,)))
+    if num_elements > walk.num_left:
+        return _type_text(value)
+    if num_elements and hasattr(value, "tolist"):
+        return _plain(value.tolist(), walk)
     attributes = {k: v for k, v in vars(value).items() if not k.startswith("_")} if hasattr(value, "__dict__") else {}
-    return {key: _plain(item, depth + 1) for key, item in attributes.items()} if attributes else _safe_text(value)
+    return walk.mapping(attributes.items()) if attributes else _safe_text(value)
+
+
+def _type_text(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    name = type(value).__name__
+    return f"<{name}>" if shape is None else f"<{name} of shape {tuple(shape)}>"
 
 
 def _as_text(value: Any) -> str | None:
@@ -121,10 +162,10 @@ def _omega_items(value: Any) -> list[tuple[Any, Any]]:
     return items
 
 
-def _items(value: Any) -> Iterable[Any]:
+def _items(value: Any) -> Collection[Any]:
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=repr)
-    items: Iterable[Any] = value
+    items: Collection[Any] = value
     return items
 
 
