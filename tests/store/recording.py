@@ -6,13 +6,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 import pyarrow.parquet as pq
 
 from trackio_like.format.names import KINDS, RunFolder, ShardName, new_run_id, new_writer_id
 from trackio_like.format.records import Header
 from trackio_like.journal.writer import JournalWriter
-from trackio_like.run.host import host_identity
+from trackio_like.run.host import host_identity, process_started
 from trackio_like.shards.compact import compact_folder, drop_covered
 from trackio_like.shards.seal import WriterSealer
 
@@ -51,7 +50,7 @@ class Recorded:
             writer=new_writer_id("box", pid),
             host=host_identity() if host is None else host,
             pid=pid,
-            process_started=psutil.Process().create_time(),
+            process_started=process_started(os.getpid()) or 0.0,
             attempt=attempt,
             rank=rank,
             segment=1,
