@@ -55,9 +55,19 @@ class Api:
             root: folder of all projects; `TRACKIO_DIR` or its default when None.
         """
         self.root = Settings.from_env().root if root is None else Path(root).expanduser()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
         self._lock = threading.RLock()
         self._indexes: dict[str, ProjectIndex] = {}
         self._looked: dict[str, float] = {}
+
+    def _locked(self) -> threading.RLock:
+        """The lock. A forked child begins anew: a thread that is not there may have held the old one."""
+        if self._pid != os.getpid():
+            self._begin()
+        return self._lock
 
     def __repr__(self) -> str:
         return f"Api({str(self.root)!r})"
@@ -72,7 +82,7 @@ class Api:
         Raises:
             ProjectNotFoundError: there is no such project; the message lists similar names.
         """
-        with self._lock:
+        with self._locked():
             return [ApiRun(self, project, run.run_id) for run in self._project(project).runs()]
 
     def run(self, project: str, name_or_id: str) -> ApiRun:
@@ -86,7 +96,7 @@ class Api:
             ProjectNotFoundError: there is no such project; the message lists similar names.
             RunNotFoundError: there is no such run; the message lists similar names.
         """
-        with self._lock:
+        with self._locked():
             index = self._project(project)
             if index.run(name_or_id) is not None:
                 return ApiRun(self, project, name_or_id)
@@ -114,7 +124,7 @@ class Api:
 
     def ask(self, project: str, run_id: str, question: Callable[[ProjectIndex, RunIndex], Answer]) -> Answer:
         """What a run answers now; for `ApiRun`."""
-        with self._lock:
+        with self._locked():
             index = self._project(project)
             run = index.run(run_id)
             if run is None:

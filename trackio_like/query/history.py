@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from trackio_like.format.records import ScalarKind
-from trackio_like.query.load import open_cursor
+from trackio_like.query.load import exact_paths, open_cursor
 from trackio_like.store.blocks import Batch, Block
 from trackio_like.store.faults import Faults
 from trackio_like.store.follow import RunFollower
 from trackio_like.store.shard_files import ShardRead
 
 _COLUMNS: Final = "writer, seq, attempt, step, time, key, value, value_int"
+_FILES: Final = "read_parquet(?, hive_partitioning = false)"
 _SCHEMA: Final = pa.schema(
     [
         ("writer", pa.string()),
@@ -76,14 +77,14 @@ def _is_readable(read: ShardRead, faults: Faults) -> bool:
 def _query(reads: Sequence[ShardRead], tail: pa.Table, keys: Sequence[str] | None) -> pa.Table:
     parts = [f"SELECT {_COLUMNS} FROM tail"]  # noqa: S608 - only column names are put in
     params: list[Any] = []
-    whole = [str(read.shard.path) for read in reads if read.is_whole]
+    whole = exact_paths([read for read in reads if read.is_whole])
     if whole:
-        parts.append(f"SELECT {_COLUMNS} FROM read_parquet(?)")  # noqa: S608
+        parts.append(f"SELECT {_COLUMNS} FROM {_FILES}")  # noqa: S608
         params.append(whole)
     for read in reads:
         if not read.is_whole:
-            parts.append(f"SELECT {_COLUMNS} FROM read_parquet(?) WHERE seq > ?")  # noqa: S608
-            params += [[str(read.shard.path)], read.after]
+            parts.append(f"SELECT {_COLUMNS} FROM {_FILES} WHERE seq > ?")  # noqa: S608
+            params += [exact_paths([read]), read.after]
     where = ""
     if keys is not None:
         where = "WHERE list_contains(?, key)"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,8 +27,24 @@ _FEW_FILES_AT_FIRST: Final = 100
 LOAD_ERRORS: Final = (duckdb.Error, OSError, pa.ArrowException)
 """What reading a file that is gone or damaged raises."""
 
+_GLOB: Final = re.compile(r"[\[*?]")
+
 _lock = threading.Lock()
 _base: list[duckdb.DuckDBPyConnection] = []
+_of_parents: list[duckdb.DuckDBPyConnection] = []
+"""Databases from before a fork: their threads are not here, so that even closing them would wait forever."""
+
+
+def _forget_database() -> None:
+    """In a forked child: the next question starts a database of its own."""
+    global _lock  # noqa: PLW0603 - the parent's may be held by a thread that is not here
+    _lock = threading.Lock()
+    _of_parents.extend(_base)
+    _base.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_database)
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
@@ -88,10 +106,10 @@ def load_many(reads: Sequence[ShardRead], keys: Sequence[str]) -> dict[tuple[int
     sql = f"""
         SELECT file_index::BIGINT AS file, list_position(?, key)::BIGINT AS key, seq,
                coalesce(step, 0) AS step, epoch_us(time) AS time, value
-        FROM read_parquet(?) WHERE key IN ({wanted})
+        FROM read_parquet(?, hive_partitioning = false) WHERE key IN ({wanted})
     """  # noqa: S608 - only question marks are put in
     with open_cursor() as cursor:
-        table = cursor.sql(sql, params=[list(keys), _paths(reads), *keys]).to_arrow_table()
+        table = cursor.sql(sql, params=[list(keys), exact_paths(reads), *keys]).to_arrow_table()
     file_N, key_N, seq_N, step_N, time_N = (_numbers(table.column(i), np.int64) for i in range(5))
     value_N = _numbers(table.column(5), np.float64)
     result: dict[tuple[int, str], Columns] = {}
@@ -155,8 +173,12 @@ def _key_positions(column: pa.ChunkedArray, keys: Sequence[str]) -> npt.NDArray[
     return np.concatenate(parts)
 
 
-def _paths(reads: Sequence[ShardRead]) -> list[str]:
-    return [str(read.shard.path) for read in reads]
+def exact_paths(reads: Sequence[ShardRead]) -> list[str]:
+    """The shards' files for `read_parquet`, which would take `*`, `?` and `[` in a folder's name for a pattern.
+
+    Say `hive_partitioning = false` too: a folder named `key=1` would otherwise take the place of a column.
+    """
+    return [_GLOB.sub(r"[\g<0>]", str(read.shard.path)) for read in reads]
 
 
 def _groups(group_N: Ints | npt.NDArray[np.int32]) -> list[tuple[int, slice | Ints]]:
@@ -272,6 +294,7 @@ def _map(text: str) -> dict[str, object]:
 __all__ = [
     "LOAD_ERRORS",
     "Columns",
+    "exact_paths",
     "load_events",
     "load_few",
     "load_many",
