@@ -52,14 +52,14 @@ const plain = (item) => (Array.isArray(item) || (item !== null && typeof item ==
  * @param {object[]} runs
  * @param {{key: string, varies: boolean, isNumber: boolean}[]} configKeys
  * @param {string[]} metricKeys the most interesting first.
- * @param {string[]} chosen column ids from the link; none means: those that tell runs apart.
+ * @param {string[]} chosen column ids from the link; none means: those that tell runs apart, or all of a lone run.
  */
 export function columns(runs, configKeys, metricKeys, chosen) {
   const all = [NAME, STATE, ...configKeys.map(config), ...metricKeys.map(last), ...LABELS, ...TIMES];
   const wanted = new Set(chosen.length ? ["name", ...chosen] : [
     ...[NAME, STATE, ...TIMES].map((column) => column.id),
     ...LABELS.filter((column) => runs.some((run) => column.get(run) !== undefined)).map((column) => column.id),
-    ...configKeys.filter((item) => item.varies).slice(0, MOST_CONFIG).map((item) => `config.${item.key}`),
+    ...configKeys.filter((item) => item.varies || runs.length === 1).slice(0, MOST_CONFIG).map((item) => `config.${item.key}`),
     ...metricKeys.slice(0, MOST_LAST).map((key) => `last.${key}`),
   ]);
   return { all, shown: all.filter((column) => wanted.has(column.id)) };

@@ -28,12 +28,12 @@ export function setText(node, text) {
 
 const TAIL = 9;
 
-/** A name that keeps its end when it does not fit, with the whole name as its tooltip. */
-export function nameNode(name, className = "") {
+/** A name that keeps its end when it does not fit, with the whole name (or `title`) as its tooltip. */
+export function nameNode(name, className = "", title = name) {
   const cut = name.length > TAIL + 6 ? [...name] : null;
   const head = cut ? cut.slice(0, -TAIL).join("") : name;
   const tail = cut ? cut.slice(-TAIL).join("") : "";
-  return h(`span.tl-name${className ? `.${className}` : ""}`, { title: name }, h("span.tl-name-head", {}, head), tail && h("span.tl-name-tail", {}, tail));
+  return h(`span.tl-name${className ? `.${className}` : ""}`, { title }, h("span.tl-name-head", {}, head), tail && h("span.tl-name-tail", {}, tail));
 }
 
 const SVG = "http://www.w3.org/2000/svg";

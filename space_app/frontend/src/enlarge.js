@@ -2,7 +2,7 @@
 
 import { Chart, settingsOf, zoomOf } from "./chart.js";
 import { TL, url } from "./core.js";
-import { button, copyText, download, h } from "./dom.js";
+import { button, copyText, download, h, nameNode } from "./dom.js";
 import { csvCell } from "./format.js";
 import { colours } from "./theme.js";
 
@@ -19,7 +19,7 @@ export function openLarge(key) {
   const close = button("Close", { iconName: "close", onClick: closeLarge });
   const dialog = h(
     "div.tl-large", { role: "dialog", "aria-modal": "true", "aria-label": `Chart of ${key}`, data: { key } },
-    h("header.tl-card-head", {}, h("h2.tl-card-title", { title: key }, key), h("span.tl-grow"), more, close),
+    h("header.tl-card-head", {}, h("h2.tl-card-title", {}, nameNode(key)), h("span.tl-grow"), more, close),
     chart.area, h("footer.tl-card-foot", {}, chart.note, chart.axisName), chart.legend,
   );
   const back = h("div.tl-shade", { on: { mousedown: (event) => event.target === back && closeLarge() } }, dialog);

@@ -2,7 +2,7 @@
 
 import { Chart } from "./chart.js";
 import { TL } from "./core.js";
-import { button, h, icon, setText } from "./dom.js";
+import { button, h, icon, nameNode, setText } from "./dom.js";
 import { openLarge, openMenu } from "./enlarge.js";
 import { count, xTitle, xValue } from "./format.js";
 import { matcher } from "./match.js";
@@ -25,7 +25,7 @@ export class MetricsView {
     this.kept = new Map();
     this.layout = { items: [], height: 0 };
     this.search = h("input.tl-input", {
-      type: "search", placeholder: "Filter metrics (regular expression)", "aria-label": "Filter metrics", spellcheck: false, value: TL.state.regex,
+      type: "search", placeholder: "Filter metrics (regex)", "aria-label": "Filter metrics", spellcheck: false, value: TL.state.regex,
       on: { input: () => TL.set({ regex: this.search.value }) },
     });
     this.count = h("span.tl-muted.tl-count", { role: "status" });
@@ -154,7 +154,7 @@ export class MetricsView {
     if (!node) {
       node = h(
         "button.tl-section", { type: "button", data: { section: section.name }, on: { click: () => this.toggle(section.id) } },
-        icon("chevron"), h("span.tl-section-name", { title: section.name }, section.name || "Metrics"), h("span.tl-muted"),
+        icon("chevron"), nameNode(section.name || "Metrics", "tl-section-name"), h("span.tl-muted"),
       );
       this.heads.set(id, node);
       this.grid.append(node);
@@ -200,7 +200,7 @@ export class MetricsView {
           openLarge(key);
         },
       } },
-      h("header.tl-card-head", {}, h("h3.tl-card-title", { title: key }, short), h("span.tl-card-tools", {}, pin, large, more)),
+      h("header.tl-card-head", {}, h("h3.tl-card-title", { title: key }, nameNode(short, "", key)), h("span.tl-card-tools", {}, pin, large, more)),
       chart.legend, chart.area, h("footer.tl-card-foot", {}, chart.note, chart.axisName),
     );
     entry = { node, chart, pin };

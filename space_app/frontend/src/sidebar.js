@@ -60,18 +60,25 @@ export class Sidebar {
   drawProjects() {
     const names = TL.projects.map((project) => project.name);
     if (TL.state.project && !names.includes(TL.state.project)) names.unshift(TL.state.project);
-    const text = JSON.stringify([names, TL.state.project, TL.projects.map((project) => [project.num_runs, project.num_running])]);
+    const about = new Map(TL.projects.map((project) => [project.name, this.counts(project)]));
+    const text = JSON.stringify([names, TL.state.project, [...about.values()]]);
     if (text === this.projectText) return;
     this.projectText = text;
-    const about = new Map(TL.projects.map((project) => [project.name, project]));
     this.project.replaceChildren(...names.map((name) => {
-      const project = about.get(name);
-      const note = project ? ` (${count(project.num_runs)}${project.num_running ? `, ${count(project.num_running)} running` : ""})` : "";
+      const [all, running] = about.get(name) ?? [0, 0];
+      const note = all ? ` (${count(all)}${running ? `, ${count(running)} running` : ""})` : "";
       return h("option", { value: name, selected: name === TL.state.project }, name + note);
     }));
     this.project.hidden = names.length === 0;
     this.project.title = TL.state.project;
     document.title = TL.state.project ? `${TL.state.project} · trackio_like` : "trackio_like";
+  }
+
+  /** Numbers of runs and of running ones: the page knows the open project's better than the list of projects does. */
+  counts({ name, num_runs: all, num_running: running }) {
+    const { store } = TL;
+    if (store?.project !== name || !store.isLoaded) return [all, running];
+    return [store.ordered.length, store.ordered.filter((run) => run.state === "running").length];
   }
 
   // -- runs ------------------------------------------------------------------------------------------------------
@@ -87,6 +94,7 @@ export class Sidebar {
   }
 
   draw() {
+    this.drawProjects();
     this.drawGroups();
     const runs = this.visibleRuns();
     const total = TL.store?.ordered.length ?? 0;

@@ -64,8 +64,9 @@ test("settings that differ and last values stand right after name and state; wha
   const keys = [{ key: "lr", varies: true, isNumber: true }, { key: "device", varies: false, isNumber: false }];
   const ids = (runs, chosen) => columns(runs, keys, ["loss"], chosen).shown.map((column) => column.id);
   assert.deepEqual(ids(rows, []), ["name", "state", "config.lr", "last.loss", "created", "duration", "step", "rows"]);
-  assert.deepEqual(ids([{ ...rows[0], group: "g", tags: [] }], []).slice(3, 5), ["last.loss", "group"]);
+  assert.deepEqual(ids([{ ...rows[0], group: "g", tags: [] }, rows[1]], []).slice(3, 5), ["last.loss", "group"]);
   assert.deepEqual(ids(rows, ["config.device"]), ["name", "config.device"]);
+  assert.deepEqual(ids([rows[0]], []).slice(2, 4), ["config.lr", "config.device"], "a lone run shows all it was set to");
 });
 
 test("columns are as wide as what they say, within limits, and never get narrower", () => {
