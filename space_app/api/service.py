@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -287,18 +288,25 @@ def _identity(run: RunIndex) -> dict[str, Any]:
 
 def _last_touch(run_folder: Path) -> tuple[int, bool]:
     """When a run's files last changed, and whether it has a journal, without reading any."""
-    last_ns, has_journal = 0, False
-    for folder in (run_folder / "metrics", run_folder / "events", run_folder / "journal"):
-        try:
-            last_ns = max(last_ns, folder.stat().st_mtime_ns)
-        except OSError:
-            continue
-        if folder.name == "journal":
-            for path in folder.iterdir():
-                if JournalName.parse(path.name) is not None:
-                    has_journal = True
-                    last_ns = max(last_ns, path.stat().st_mtime_ns)
-    return last_ns // 1000, has_journal
+    journals = [name for name in _names_in(run_folder / "journal") if JournalName.parse(name) is not None]
+    paths = [run_folder / "metrics", run_folder / "events", run_folder / "journal"]
+    paths += [run_folder / "journal" / name for name in journals]
+    return max(map(_mtime_ns, paths)) // 1000, bool(journals)
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _mtime_ns(path: Path) -> int:
+    """0 where there is no such file, or no longer: journals come and go."""
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def to_csv(rows: Iterator[tuple[Any, ...]]) -> Iterator[str]:

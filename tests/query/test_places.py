@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from space_app.api.service import Service
 from tests.store.recording import Recorded
+from trackio_like.journal.frames import frame
 from trackio_like.query.api import Api
+from trackio_like.query.index import ProjectIndex
+from trackio_like.query.series import SeriesId
 
 _FORKED = """
 import os, sys
@@ -49,3 +53,47 @@ def test_a_root_whose_name_reads_as_a_pattern_is_read_alone(tmp_path: Path, name
 def test_a_forked_child_asks_on(tmp_path: Path):
     sealed_run(tmp_path / "root")
     subprocess.run([sys.executable, "-c", _FORKED, str(tmp_path / "root")], check=True, timeout=30)
+
+
+@pytest.mark.parametrize(
+    "name", ["loop", "p/loop", "p/{run}/journal/box-1-aa.1.journal", "p/{run}/metrics/box-1-aa-1-9.parquet"]
+)
+def test_a_link_to_itself_hides_nothing(tmp_path: Path, name: str):
+    run = sealed_run(tmp_path)
+    link = tmp_path / name.format(run=run.run_id)
+    link.symlink_to(link)
+    assert Api(tmp_path).projects() == ["p"]
+    assert [found.num_rows for found in Api(tmp_path).runs("p")] == [3]
+    assert [line["num_runs"] for line in Service(tmp_path).meta()["projects"]] == [1]
+
+
+@pytest.mark.parametrize("payload", [b"\xc1", b"\x90", b"\x93\x02\xcf" + b"\xff" * 8 + b"\x00"])
+def test_a_journal_with_a_frame_of_a_stranger_costs_no_other_run(tmp_path: Path, payload: bytes):
+    sealed_run(tmp_path)
+    other = Recorded(tmp_path)
+    writer = other.writer()
+    other.log(writer, 0, a=1.0)
+    writer.close()
+    with next(other.folder.journal.glob("*.journal")).open("ab") as file:
+        file.write(frame(payload))
+    assert max(found.num_rows for found in Api(tmp_path).runs("p")) == 3
+
+
+def test_a_journal_that_is_no_folder_or_is_gone_costs_no_other_run(tmp_path: Path):
+    sealed_run(tmp_path)
+    (tmp_path / "p" / "other").mkdir()
+    (tmp_path / "p" / "other" / "journal").write_bytes(b"")
+    gone = Recorded(tmp_path)
+    gone.folder.journal.mkdir(parents=True)
+    (gone.folder.journal / "box-1-aa.1.journal").symlink_to(tmp_path / "nowhere")
+    [project] = Service(tmp_path).meta()["projects"]
+    assert (project["num_runs"], project["num_running"]) == (3, 1)
+
+
+def test_a_run_that_goes_while_its_series_is_read_is_left_out(tmp_path: Path):
+    gone, stays = sealed_run(tmp_path), sealed_run(tmp_path)
+    index = ProjectIndex(tmp_path, "p")
+    index.refresh()
+    shutil.rmtree(gone.folder.path)
+    ids = [SeriesId(run_id=run.run_id, kind="metrics", key="a") for run in (gone, stays)]
+    assert list(index.series(ids)) == [ids[1]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Iterable, Sequence
@@ -119,7 +120,7 @@ class ProjectIndex:
             return  # a stranger's folder
         if self._only_run not in (None, run_id):
             return
-        if run_id not in self._runs and path.is_dir():
+        if run_id not in self._runs and os.path.isdir(path):  # unlike Path's, False where it may not be looked at
             self._runs[run_id] = RunIndex(self.project, run_id, path, faults=self.faults)
 
     def _is_listed(self, run: RunIndex) -> bool:
@@ -231,6 +232,7 @@ class ProjectIndex:
                 for run_id in {id_.run_id for id_ in ids}:
                     self._runs[run_id].relist()
                 self.refresh()
+                ids = [id_ for id_ in ids if id_.run_id in self._runs]  # a folder that went takes its series along
         else:
             # The same file fails each time.
             reads = {id_: self._runs[id_.run_id].reads_of(kind, id_.key) for id_ in ids}

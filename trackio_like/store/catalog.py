@@ -61,7 +61,7 @@ def _runs_in(project: str, folder: Path) -> Iterator[FoundRun]:
 def _named_folders(folder: Path) -> Iterator[tuple[str, Path]]:
     try:
         with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+            names = sorted(entry.name for entry in entries if not entry.name.startswith(".") and _is_folder(entry))
     except OSError:
         return
     for name in names:
@@ -69,6 +69,13 @@ def _named_folders(folder: Path) -> Iterator[tuple[str, Path]]:
             yield decode_name(name), folder / name
         except UnicodeDecodeError:
             continue  # a stranger's folder: no name encodes to it
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 __all__ = ["FoundRun", "list_projects", "list_runs", "project_folders"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from trackio_like.format.names import JournalName
 from trackio_like.format.records import Header
 from trackio_like.journal.reader import JournalTail
@@ -36,7 +38,7 @@ class JournalFollower:
             self._follow_listing()
         batches: list[Batch] = []
         for name, tail in self._tails.items():
-            if tail.path not in self._faults and tail.has_grown():
+            if tail.path not in self._faults:
                 self._read_tail(name, tail, batches)
         return batches
 
@@ -48,7 +50,7 @@ class JournalFollower:
 
     def _read_tail(self, name: JournalName, tail: JournalTail, batches: list[Batch]) -> None:
         try:
-            while True:
+            while tail.has_grown():
                 before = tail.offset
                 chunk = tail.read()
                 if tail.header is not None and name.writer not in self.headers:
@@ -58,11 +60,11 @@ class JournalFollower:
                 batch = None if chunk is None else to_batch(chunk)
                 if batch is not None:
                     batches.append(batch)
-                if tail.offset == before or not tail.has_grown():
+                if tail.offset == before:
                     return
         except FileNotFoundError:
             self.has_lost_tail = True
-        except (OSError, ValueError, TypeError, IndexError, KeyError) as error:
+        except (OSError, ValueError, TypeError, LookupError, OverflowError, msgspec.MsgspecError) as error:
             self._faults.add(tail.path, error)
 
 
