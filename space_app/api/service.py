@@ -34,6 +34,7 @@ MAX_INDEXES: Final = 8
 """Projects kept in memory; the one asked for longest ago goes first."""
 MAX_ROWS: Final = 1_000_000
 _MAX_TEXTS: Final = 1000
+_MAX_TRIES: Final = 5
 
 
 class NotFoundError(Exception):
@@ -115,13 +116,17 @@ class Service:
             index = self._index(query.project)
             is_reset = query.epoch != index.epoch
             since = 0 if is_reset else query.cursor
-            arrays = Arrays()
-            series = [
-                self._curve_line(panel_id, curve, arrays)
-                for panel_id, panel in query.panels
-                for curve in curves(index, replace(panel, since=0) if is_reset else panel)
-            ]
-            cursor = index.cursor
+            for _ in range(_MAX_TRIES):
+                cursor = index.cursor
+                arrays = Arrays()
+                series = [
+                    self._curve_line(panel_id, curve, arrays)
+                    for panel_id, panel in query.panels
+                    for curve in curves(index, replace(panel, since=0) if is_reset else panel)
+                ]
+                # A series whose files had moved made the index look again: the charts before it are older then.
+                if index.cursor == cursor:
+                    break
             runs = [self._run_line(run, since) for run in index.runs(since=since)] if query.wants_runs else []
             has_keys = index.keys_changed_at > since or since == 0
             has_definitions = index.definitions_changed_at > since or since == 0

@@ -21,8 +21,8 @@ from trackio_like.journal.writer import JournalWriter
 class Client:
     """Speaks the protocol as the page does."""
 
-    def __init__(self, root: Path) -> None:
-        self.service = Service(root, refresh_s=0)
+    def __init__(self, root: Path, *, refresh_s: float = 0) -> None:
+        self.service = Service(root, refresh_s=refresh_s)
         self.http = TestClient(create_api(self.service), base_url="http://127.0.0.1")
 
     def get(self, route: str, *, status: int = 200, **params: Any) -> Any:

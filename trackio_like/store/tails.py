@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from trackio_like.format.names import JournalName
 from trackio_like.format.records import Header
 from trackio_like.journal.reader import JournalTail
@@ -64,7 +62,7 @@ class JournalFollower:
                     return
         except FileNotFoundError:
             self.has_lost_tail = True
-        except (OSError, ValueError, TypeError, LookupError, OverflowError, msgspec.MsgspecError) as error:
+        except (OSError, ValueError, TypeError, LookupError, ArithmeticError) as error:
             self._faults.add(tail.path, error)
 
 
