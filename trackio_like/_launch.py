@@ -52,14 +52,14 @@ class Launch:
         self.attempt = 1
         self.is_joined = False
         self.writes_init = True
+        self.begins_attempt = True
         self.config: dict[str, Any] = {}
         self.point: ResumePoint | None = None
 
     def _launch_id(self, ordinal: int) -> str | None:
         if self.rank.launch is None:
             return None
-        text = f"{self.rank.launch}|{self.project}|{ordinal}"
-        return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:20]
+        return _digest(f"{self.rank.launch}|{self.project}|{ordinal}")
 
     def find(self, *, name: str | None, run_id: str | None, resume: Resume) -> None:
         """Decides which run this is.
@@ -67,7 +67,8 @@ class Launch:
         Raises:
             ValueError: there is nothing to resume.
         """
-        joined = self.settings.run_id or (self.launch if run_id is None and resume == "never" else None)
+        names_none = run_id is None and (resume == "never" or (resume == "allow" and name is None))
+        joined = self.settings.run_id or (self.launch if names_none else None)
         if run_id is None and joined is not None:
             self._join(joined)
         elif resume == "never":
@@ -100,6 +101,8 @@ class Launch:
         point = self._find(run_id=run_id) if self.folder.path.exists() else None
         if point is not None:
             self._continue(point, is_joined=point.state == "running")
+            # Rank 0 describes the run of its job, also where another rank was the first to come.
+            self.writes_init = self.rank.rank == 0 and (self.begins_attempt or self.rank.world_size > 1)
 
     def _resume(self, name: str | None, run_id: str | None, *, must: bool) -> None:
         point = self._find(name=name, run_id=run_id)
@@ -111,7 +114,9 @@ class Launch:
             )
         if point is None:
             # Not _begin(): where several processes begin one id at once, its folder may be there before its event.
-            self.folder = replace(self.folder, run_id=run_id or new_run_id())
+            # The ranks of one launch begin one run, also where none of them sees another's yet.
+            shared = None if self.launch is None else _digest(f"{self.launch}|{name}")
+            self.folder = replace(self.folder, run_id=run_id or shared or new_run_id())
         else:
             self.folder = replace(self.folder, run_id=point.run_id)
             self._continue(point, is_joined=point.state == "running" and self._is_alive_here())
@@ -137,6 +142,7 @@ class Launch:
         self.point = point
         self.config = dict(point.config)
         self.attempt = point.num_attempts if is_joined else point.num_attempts + 1
+        self.begins_attempt = not is_joined
         if is_joined:
             self.writes_init = False
 
@@ -145,7 +151,9 @@ class Launch:
     ) -> RunIdentity:
         """Who the run is, with what an earlier attempt knew where the call says nothing."""
         point = self.point
-        chosen = name or (point.name if point is not None else None)
+        # A run that nobody described yet goes by its id.
+        is_described = point is not None and not (self.is_joined and point.name == point.run_id)
+        chosen = name or (point.name if point is not None and is_described else None)
         if chosen is None:
             # Processes that join one run must give it one name, whatever else the project holds by then.
             ordinal = self.folder.run_id[:6] if self.is_joined else self._count_runs() + 1
@@ -153,7 +161,8 @@ class Launch:
         if point is not None:
             group = point.group if group is None else group
             tags = point.tags if tags is None else tags
-        last_step = point.last_step if point is not None and self.writes_init else None
+        continues = self.writes_init and self.begins_attempt
+        last_step = point.last_step if point is not None and continues else None
         return RunIdentity(
             project=self.project,
             run_id=self.folder.run_id,
@@ -195,7 +204,7 @@ class Launch:
             "tags": list(identity.tags),
             "config": {**masked(values), "_Command": command_line()},
             "attempt": identity.attempt,
-            "resumed": self.point is not None,
+            "resumed": self.attempt > 1,
             "created_us": time.time_ns() // 1000,
             "metadata": {
                 "host": socket.gethostname(),
@@ -205,6 +214,10 @@ class Launch:
                 "world_size": self.rank.world_size,
             },
         }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:20]
 
 
 def parent_identity() -> str:

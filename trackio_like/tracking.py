@@ -55,8 +55,8 @@ class Run(LoggingRun):
         Raises:
             ValueError: an argument is wrong, or there is nothing to resume; the message lists the choices.
         """
-        labels = None if tags is None or isinstance(tags, str) else list(tags)
-        _check_arguments(project, name, group, tags if isinstance(tags, str) else labels, resume, id)
+        labels = _listed(tags)
+        _check_arguments(project, name, group, labels, resume, id)
         settings = Settings.from_env()
         wanted = settings.root if root is None else Path(root).expanduser()
         settings = replace(settings, root=writable_root(wanted.absolute()))
@@ -83,6 +83,11 @@ class Run(LoggingRun):
 
 
 Tracker = Run
+
+
+def _listed(tags: Iterable[str] | None) -> Any:
+    """Tags as a list; one string is left for the check of the arguments to refuse."""
+    return tags if tags is None or isinstance(tags, str) else list(tags)
 
 
 def _check_arguments(project: Any, name: Any, group: Any, tags: Any, resume: Any, run_id: Any) -> None:
@@ -131,13 +136,24 @@ def init(
         ValueError: as `Run`.
     """
     previous = _process.current
+    if previous is not None and not previous.is_open_here:
+        previous = None  # it is the parent's of this forked child
+    labels = _listed(tags)
+    if previous is not None and resume != "never" and _is_meant(previous, project, name, id):
+        # To be resumed it must have ended; only what is wrong with the arguments may still keep it open.
+        _check_arguments(project, name, group, labels, resume, id)
+        previous.finish()
     run = Run(
-        project, name, group=group, tags=tags, config=config, resume=resume, id=id, root=root, all_ranks=all_ranks
+        project, name, group=group, tags=labels, config=config, resume=resume, id=id, root=root, all_ranks=all_ranks
     )
     if previous is not None:
         previous.finish()
     _process.current = run
     return run
+
+
+def _is_meant(run: LoggingRun, project: str, name: str | None, run_id: str | None) -> bool:
+    return run.project == project and (run.id == run_id or (run_id is None and run.name == name))
 
 
 def log(metrics: Mapping[str, Any], step: int | None = None) -> None:

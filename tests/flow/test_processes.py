@@ -6,6 +6,8 @@ import pytest
 
 import trackio_like as trackio
 from tests.flow.conftest import only_run
+from trackio_like._launch import Launch
+from trackio_like._settings import Rank, Settings
 
 
 def values(run, key=None):
@@ -186,3 +188,67 @@ def test_joining_by_id_while_the_run_is_alive_adds_a_writer_and_no_attempt(scrip
     assert sorted(values(only_run())) == [0, 1]
     assert len(only_run().attempts) == 1
     assert only_run().state == "finished"
+
+
+WAITING = """
+    import sys
+    trackio.init(project="p", name="ddp", group="g", tags=["t"], config={"lr": 1})
+    trackio.log_system({"gpu": 1})
+    print("up", flush=True)
+    sys.stdin.read()
+    trackio.finish()
+"""
+
+
+def test_the_run_has_its_name_also_where_rank_0_is_the_last_to_come(script):
+    processes = []
+    for rank in (2, 1, 0):
+        processes.append(script(WAITING, env=ranked(rank, size=3), stdin=-1))
+        assert processes[-1].stdout.readline() == "up\n"
+    for process in processes:
+        process.stdin.close()
+        assert process.wait() == 0
+    run = only_run()
+    assert (run.name, run.group, run.tags, run.config["lr"], run.state) == ("ddp", "g", ("t",), 1, "finished")
+    assert [attempt.number for attempt in run.attempts] == [1]
+    assert [event.type for event in run.events()].count("init") == 1
+
+
+@pytest.mark.parametrize("arguments", [{"name": "n"}, {"name": None}])
+def test_ranks_that_begin_a_run_to_be_resumed_at_the_same_moment_begin_one(root, arguments):
+    ids = set()
+    for rank in range(3):
+        launch = Launch(Settings(root=root), "p", Rank(rank=rank, world_size=3, launch="job"), 1)
+        launch.find(run_id=None, resume="allow", **arguments)
+        ids.add(launch.folder.run_id)
+    assert len(ids) == 1
+
+
+def test_a_forked_child_that_begins_its_own_run_leaves_the_parents_alone(run_script):
+    run_script(
+        """
+        import os
+        trackio.init(project="p", name="parent")
+        trackio.log({"who": 0})
+        if os.fork() == 0:
+            trackio.init(project="p", name="child")
+            trackio.log({"who": 1})
+            raise SystemExit
+        os.wait()
+        trackio.log({"who": 2})
+        """
+    )
+    runs = {run.name: run for run in trackio.Api().runs("p")}
+    assert {name: values(run) for name, run in runs.items()} == {"parent": [0, 2], "child": [1]}
+    assert [len({event.writer for event in run.events()}) for run in runs.values()] == [1, 1]
+
+
+def test_a_run_of_a_given_id_that_was_killed_goes_on_in_a_new_attempt(script):
+    for ending in ("kill", "end"):
+        process = script(WAITING, env={**os.environ, "TRACKIO_RUN_ID": "x"}, stdin=-1)
+        process.stdout.readline()
+        if ending == "kill":
+            process.kill()
+        process.stdin.close()
+        process.wait()
+    assert ([attempt.number for attempt in only_run().attempts], only_run().state) == ([1, 2], "finished")

@@ -303,6 +303,23 @@ def test_a_restart_from_a_checkpoint_keeps_old_rows_and_draws_the_newest_attempt
     assert [float(v) for v in read.series("a")[1]] == [0, 1, 12, 13]
 
 
+@pytest.mark.parametrize("how", ["name", "id"])
+def test_resuming_the_run_that_is_open_finishes_it_first_and_goes_on(how):
+    first = trackio.init(project="p", name="n", id="i")
+    trackio.log({"a": 1})
+    with pytest.raises(ValueError, match="tags"):
+        trackio.init(project="p", resume="must", tags="x", **{how: getattr(first, how)})
+    assert not first.is_finished
+    again = trackio.init(project="p", resume="must", tags=iter(["t"]), **{how: getattr(first, how)})
+    assert (again.attempt, again.step, again.tags) == (2, 1, ("t",))
+    trackio.log({"a": 2})
+    trackio.finish()
+    assert [(row["attempt"], row["step"]) for row in trackio.Api().run("p", "i").history().to_pylist()] == [
+        (1, 0),
+        (2, 1),
+    ]
+
+
 def test_resume_must_says_what_it_did_not_find():
     with pytest.raises(ValueError, match=r"no run with name 'n' in project 'p'.*resume=\"allow\""):
         trackio.init(project="p", name="n", resume="must")
