@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import threading
 import time
@@ -33,6 +34,7 @@ META_S: Final = 1.0
 MAX_INDEXES: Final = 8
 """Projects kept in memory; the one asked for longest ago goes first."""
 MAX_ROWS: Final = 1_000_000
+_MAX_STEP: Final = 2**63 - 1
 _MAX_TEXTS: Final = 1000
 _MAX_TRIES: Final = 5
 
@@ -116,17 +118,7 @@ class Service:
             index = self._index(query.project)
             is_reset = query.epoch != index.epoch
             since = 0 if is_reset else query.cursor
-            for _ in range(_MAX_TRIES):
-                cursor = index.cursor
-                arrays = Arrays()
-                series = [
-                    self._curve_line(panel_id, curve, arrays)
-                    for panel_id, panel in query.panels
-                    for curve in curves(index, replace(panel, since=0) if is_reset else panel)
-                ]
-                # A series whose files had moved made the index look again: the charts before it are older then.
-                if index.cursor == cursor:
-                    break
+            cursor, series, arrays = self._drawn(index, query, is_reset=is_reset)
             runs = [self._run_line(run, since) for run in index.runs(since=since)] if query.wants_runs else []
             has_keys = index.keys_changed_at > since or since == 0
             has_definitions = index.definitions_changed_at > since or since == 0
@@ -142,6 +134,21 @@ class Service:
                 "arrays": arrays.table,
             }
         return arrays.packed(with_field(to_json(header), "runs", runs))
+
+    def _drawn(self, index: ProjectIndex, query: PollQuery, *, is_reset: bool) -> tuple[int, list[Any], Arrays]:
+        """All charts as of one cursor, and that cursor."""
+        tries = 0
+        while True:
+            tries += 1
+            cursor, arrays = index.cursor, Arrays()
+            series = [
+                self._curve_line(panel_id, curve, arrays)
+                for panel_id, panel in query.panels
+                for curve in curves(index, replace(panel, since=0) if is_reset else panel)
+            ]
+            # A series whose files had moved made the index look again: the charts before it are older then.
+            if index.cursor == cursor or tries == _MAX_TRIES:
+                return cursor, series, arrays
 
     @staticmethod
     def _curve_line(panel_id: str, curve: Any, arrays: Arrays) -> dict[str, Any]:
@@ -228,10 +235,15 @@ class Service:
                 raise NotFoundError(f"The run has no metric {key!r}.")
             path, faults = run.path, index.faults
         table = read_history(path, "metrics", keys=[key], faults=faults)
+        # As integers: arrow refuses to compare those beyond 2^53 with a float.
         if x0 is not None:
-            table = table.filter(pc.greater_equal(table["step"], x0))
+            first = math.ceil(x0)
+            is_there = first <= _MAX_STEP
+            table = table.filter(pc.greater_equal(table["step"], max(first, -_MAX_STEP))) if is_there else table[:0]
         if x1 is not None:
-            table = table.filter(pc.less_equal(table["step"], x1))
+            last = math.floor(x1)
+            is_there = last >= -_MAX_STEP
+            table = table.filter(pc.less_equal(table["step"], min(last, _MAX_STEP))) if is_there else table[:0]
         num_rows = len(table)
         table = table.slice(0, max(0, min(limit, MAX_ROWS)))
         time_us = table["time"].cast("int64").to_pylist()
@@ -247,12 +259,13 @@ class Service:
         if index is None:
             index = ProjectIndex(self.root, project, cache=SeriesCache())
             index.refresh()
-            self._looked[project] = time.monotonic()
             if not index.is_known:
                 raise NotFoundError(f"There is no project {project!r}.")
             self._indexes[project] = index
+            self._looked[project] = time.monotonic()
             while len(self._indexes) > MAX_INDEXES:
-                self._indexes.popitem(last=False)
+                forgotten, _ = self._indexes.popitem(last=False)
+                del self._looked[forgotten]
         self._indexes.move_to_end(project)
         self._refresh(project, index)
         return index

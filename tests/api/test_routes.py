@@ -271,3 +271,23 @@ def test_only_remote_answers_are_compressed(run, writer):
         http = TestClient(create_api(run.root), base_url="http://x", client=(client, 50000))
         answer = http.post("/poll", content=body, headers={"Accept-Encoding": "gzip"})
         assert answer.headers.get("content-encoding") == expected
+
+
+@pytest.mark.parametrize(
+    ("window", "steps"),
+    [
+        ({"x0": 1}, [2**53 + 1, 2**62]),
+        ({"x0": 2.0**53}, [2**53 + 1, 2**62]),
+        ({"x1": 1e300}, [-5, 2**53 + 1, 2**62]),
+        ({"x0": 1e300}, []),
+        ({"x0": -1e300, "x1": -4.5}, [-5]),
+        ({"x0": 2.0**62, "x1": 2.0**62}, [2**62]),
+        ({"x1": -1e300}, []),
+    ],
+)
+def test_raw_rows_of_steps_beyond_exact_floats_can_be_asked_for(client, run, writer, window, steps):
+    for step in (-5, 2**53 + 1, 2**62):
+        run.log(writer, step, a=1.0)
+    answer = client.get("/rows", project="p", run=run.run_id, key="a", format="json", **window)
+    exact = [int(step["$int"]) if isinstance(step, dict) else step for step, *_ in answer["rows"]]
+    assert (answer["num_rows"], exact) == (len(steps), steps)
