@@ -139,6 +139,26 @@ def test_an_uncaught_exception_is_recorded_and_its_traceback_untouched(run_scrip
     assert finish.payload["error"] == "ValueError('last words')"
 
 
+@pytest.mark.parametrize(
+    ("ending", "state"),
+    [
+        ("sys.exit(1)", "failed"),
+        ("sys.exit('no data')", "failed"),
+        ("sys.exit(0)", "finished"),
+        ("sys.exit()", "finished"),
+        ("threading.Thread(target=sys.exit, args=(1,)).start()", "finished"),
+        ("raise KeyboardInterrupt", "cancelled"),
+    ],
+)
+def test_the_exit_status_of_a_script_is_its_runs_state(run_script, ending, state):
+    run_script(f"""
+        import sys, threading
+        trackio.init(project='p')
+        {ending}
+    """)
+    assert only_run().state == state
+
+
 def test_a_script_that_ends_without_finish_is_finished(run_script):
     assert run_script("trackio.init(project='p'); trackio.log({'a': 1})")[0] == 0
     assert only_run().state == "finished"

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
+from typing import NoReturn
 
 from trackio_like.run.core import LoggingRun
 from trackio_like.run.identity import end_state, error_text
@@ -30,6 +31,7 @@ class ExitHooks:
         self._pid = -1
         self._worker_frame: FrameType | None = None
         self._previous_hook = sys.excepthook
+        self._previous_exit: Callable[[sys._ExitCode], object] = sys.exit
         self._previous_sigterm: Callable[[int, FrameType | None], object] | int | None = None
 
     def install(self, *, handles_sigterm: bool) -> None:
@@ -51,6 +53,9 @@ class ExitHooks:
                 atexit.register(self._finish_all)
             self._previous_hook = sys.excepthook
             sys.excepthook = self._note_error
+            # Python tells no hook of a SystemExit; whoever raises it without sys.exit() has a run that finished.
+            self._previous_exit = sys.exit
+            sys.exit = self._note_exit
             if handles_sigterm and threading.current_thread() is threading.main_thread():
                 self._previous_sigterm = signal.signal(signal.SIGTERM, self._terminate)
         if util is not None and is_worker:
@@ -61,6 +66,13 @@ class ExitHooks:
     def _note_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         self._error = error
         self._previous_hook(kind, error, trace)
+
+    def _note_exit(self, status: sys._ExitCode | None = None, /) -> NoReturn:
+        error = SystemExit(status)
+        if threading.current_thread() is threading.main_thread():
+            self._error = error
+        self._previous_exit(status)
+        raise error  # another hook's exit that came back
 
     def _finish_worker(self) -> None:
         # Up to Python 3.12 this runs while the worker's exception passes; later ones have only its exit code left.
