@@ -138,6 +138,17 @@ def test_name_state_settings_and_last_values_are_seen_first(log, open_view, page
     expect(created).to_have_attribute("title", re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$"))
 
 
+def test_long_settings_that_differ_at_the_end_look_different(log, open_view, page):
+    for i in range(2):
+        with log.init(project="paths", name=f"run-{i}", config={"data": f"s3://bucket/{'x' * 80}/part-{i}"}) as run:
+            run.log({"l": i})
+    open_view(wait_for=".tl-table-row", project="paths", tab="runs")
+    cells = page.locator(".tl-table-row [data-col='config.data']")
+    expect(cells.filter(has_text="part-0")).to_have_attribute("title", f"s3://bucket/{'x' * 80}/part-0")
+    expect(cells.filter(has_text="part-1")).to_have_count(1)
+    assert cells.first.evaluate("(cell) => cell.scrollWidth <= cell.clientWidth"), "the end is cut"
+
+
 def test_the_name_stays_while_the_table_scrolls_sideways_and_the_edges_tell_of_more(open_view, page):
     page.set_viewport_size({"width": 900, "height": 700})
     open_view(wait_for=".tl-table-row", project="odd", tab="runs")

@@ -61,8 +61,8 @@ export function duration(seconds) {
   const size = Math.abs(seconds);
   const sign = seconds < 0 ? "-" : "";
   const pad = (n) => String(n).padStart(2, "0");
-  if (size < 1) return `${sign}${Math.round(size * 1000)} ms`;
-  if (size < 60) return `${sign}${Number(size.toFixed(1))} s`;
+  if (size < 0.9995) return `${sign}${Math.round(size * 1000)} ms`;
+  if (size < 59.95) return `${sign}${Number(size.toFixed(1))} s`;
   const whole = Math.round(size);
   const [d, h, m, s] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60, whole % 60];
   if (d) return `${sign}${d}d ${pad(h)}h`;
@@ -92,6 +92,13 @@ export function shortMoment(seconds, now) {
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A text of at most so many characters, cut in its middle: what tells such texts apart is mostly at their ends. */
+export function middle(text, most) {
+  if (text.length <= most) return text;
+  const tail = Math.floor((most - 1) * 0.4);
+  return `${text.slice(0, most - 1 - tail)}…${text.slice(-tail)}`;
+}
 
 const LONG_NAME = 22;
 

@@ -5,7 +5,7 @@ import { TL } from "./core.js";
 import { columns, lasted, ordered, widths } from "./columns.js";
 import { button, download, h, nameNode, setText, VirtualList } from "./dom.js";
 import { showMenu } from "./enlarge.js";
-import { count, csvCell, exact, moment, plural } from "./format.js";
+import { count, csvCell, exact, middle, moment, plural } from "./format.js";
 import { matcher } from "./match.js";
 import { sections } from "./sections.js";
 import { toggled } from "./selection.js";
@@ -17,6 +17,7 @@ const HEAD_HEIGHT = 46;
 const PICK_WIDTH = 56;
 /** The name stays in place while the rest scrolls, so it may take no more than so much of the table. */
 const NAME_SHARE = 0.42;
+const MOST_TEXT = 22;
 const KINDS = { config: "Config", last: "Last value" };
 const ABSENT = "–";
 
@@ -134,7 +135,7 @@ export class RunsView {
       if (column.id === "state") cell.firstChild.dataset.state = run.state;
       const isAbsent = text === "" && column.get(run) === undefined;
       const target = column.id === "state" ? cell.lastChild : cell;
-      setText(target, isAbsent ? ABSENT : text);
+      setText(target, isAbsent ? ABSENT : column.isNumber ? text : middle(text, MOST_TEXT));
       const title = column.title?.(run) ?? text;
       if (cell.title !== title) cell.title = title;
       cell.classList.toggle("tl-absent", isAbsent);

@@ -3,7 +3,7 @@
 import { swatch } from "./colours.js";
 import { getJson, TL } from "./core.js";
 import { h } from "./dom.js";
-import { logged, number, xTitle, xValue } from "./format.js";
+import { logged, middle, number, xTitle, xValue } from "./format.js";
 import { nearest } from "./ranges.js";
 import { revive } from "./wire.js";
 
@@ -103,7 +103,7 @@ function fill(chart, rows) {
 
 function tipName({ run, lane, lanes }) {
   const name = TL.store?.runs.get(run)?.name ?? run;
-  const short = name.length > 40 ? `${name.slice(0, 24)}…${name.slice(-14)}` : name;
+  const short = middle(name, 40);
   return lanes > 1 ? `${short} · writer ${lane + 1}` : short;
 }
 

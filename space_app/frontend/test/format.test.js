@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { columns, ordered, widths } from "../src/columns.js";
-import { ago, compare, csvCell, distinct, duration, logged, number, shortMoment, tickLabels, value, xValue } from "../src/format.js";
+import { ago, compare, csvCell, distinct, duration, logged, middle, number, shortMoment, tickLabels, value, xValue } from "../src/format.js";
 
 test("integers are whole, other numbers have six digits at most", () => {
   assert.equal(number(1234567), "1,234,567");
@@ -23,6 +23,7 @@ test("values of Python: None, True and integers of 64 bits", () => {
 
 test("durations and ages read as people say them", () => {
   assert.deepEqual([0.42, 12.34, 245, 7380, 277_200].map(duration), ["420 ms", "12.3 s", "4m 05s", "2h 03m", "3d 05h"]);
+  assert.deepEqual([0.9996, 59.96, 3599.6, 86_399.7].map(duration), ["1 s", "1m 00s", "1h 00m", "1d 00h"]);
   assert.equal(duration(null), "");
   assert.deepEqual([ago(100, 102), ago(100, 130), ago(100, 1000)], ["now", "30 s ago", "15 min ago"]);
   assert.equal(xValue("relative", 61), "1m 01s");
@@ -90,6 +91,11 @@ test("long names lose the beginning that all share, short ones stay whole", () =
   assert.deepEqual(distinct(["adam", "sgd"]), ["adam", "sgd"]);
   assert.deepEqual(distinct(["model-size-large-lr-0.1-seed-1", "model-size-large-lr-0.1-seed-12"]), ["…seed-1", "…seed-12"]);
   assert.deepEqual(distinct(["one-name-that-is-very-long", "another-name-that-is-long"]), ["one-name-that-is-very-long", "another-name-that-is-long"]);
+});
+
+test("a long text keeps its beginning and its end", () => {
+  assert.equal(middle("s3://bucket/somewhere/far/away/part-0001", 20), "s3://bucket/…rt-0001");
+  assert.equal(middle("short", 20), "short");
 });
 
 test("what was logged has separators and every digit of 64 bits, a setting is as it was written", () => {
