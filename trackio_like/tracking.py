@@ -96,6 +96,9 @@ def _check_arguments(project: Any, name: Any, group: Any, tags: Any, resume: Any
     for what, value in (("name", name), ("group", group), ("id", run_id)):
         if value is not None and (not isinstance(value, str) or not value):
             raise ValueError(f"{what}={value!r} is not a name; give a non-empty string, or leave it out.")
+    for what, value in (("project", project), ("id", run_id)):
+        if value is not None and value.encode("utf-8", "replace").decode() != value:
+            raise ValueError(f"{what}={value!r} cannot be stored as UTF-8; leave the half surrogates out.")
     if resume not in get_args(Resume):
         raise ValueError(f"resume={resume!r} is unknown; choose one of {', '.join(get_args(Resume))}.")
     if isinstance(tags, str) or not all(isinstance(tag, str) for tag in tags or ()):

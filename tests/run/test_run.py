@@ -506,3 +506,21 @@ def test_a_warning_that_cannot_be_shown_does_not_end_training(monkeypatch):
         trackio.log(3)  # type: ignore[arg-type]
     trackio.finish()
     assert history(run) == [(0, "good", 1.0)]
+
+
+def test_half_a_surrogate_in_a_name_a_title_or_an_error_costs_only_itself():
+    run = trackio.Run("p", "n\ud800", group="g\udcff", tags=["t\ud800"], config={"k\ud800": "v\ud800"})
+    run.alert("title \ud800")
+    run.rename("m\ud800")
+    run.finish("failed", error="error \udcff")
+    read = trackio.Api().run("p", run.id)
+    assert (read.name, read.group, read.tags, read.state) == ("m?", "g?", ("t?",), "failed")
+    assert read.config["k?"] == "v?"
+    assert [alert.title for alert in read.alerts] == ["title ?"]
+    assert [event.payload["error"] for event in read.events() if event.type == "finish"] == ["error ?"]
+
+
+@pytest.mark.parametrize("argument", ["project", "id"])
+def test_half_a_surrogate_in_what_names_a_folder_is_refused_with_its_name(argument):
+    with pytest.raises(ValueError, match=rf"{argument}=.*cannot be stored as UTF-8"):
+        trackio.Run(**{"project": "p", argument: "x\ud800"})

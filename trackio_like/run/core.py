@@ -15,7 +15,7 @@ from trackio_like.run.guard import Guard
 from trackio_like.run.health import JournalHealth
 from trackio_like.run.identity import Owner, RunIdentity, end_state, error_text
 from trackio_like.run.secrets import mask_text
-from trackio_like.run.values import MAX_STEP, Scalar, as_step, plain_numbers, sort_values
+from trackio_like.run.values import MAX_STEP, Scalar, as_step, encodable, plain_numbers, sort_values
 
 logger = logging.getLogger(__name__)
 _FLOATS = frozenset({float})
@@ -295,7 +295,7 @@ class LoggingRun:
         try:
             with self._lock:
                 journal = self._open()
-                journal.event(type_, payload)
+                journal.event(type_, encodable(payload))
                 if journal.fault is not None:
                     self._health.tell(journal)
         except Exception as error:  # noqa: BLE001 - as in log()
@@ -333,7 +333,7 @@ class LoggingRun:
                 if journal is None:
                     return
                 payload = {"state": str(state), **({} if error is None else {"error": mask_text(str(error))})}
-                journal.event("finish", payload)
+                journal.event("finish", encodable(payload))
                 journal.close()
                 if journal.fault is not None:
                     self._health.tell(journal)

@@ -87,6 +87,19 @@ def key_text(key: Any) -> str:
     return str(key)
 
 
+def encodable(value: Any) -> Any:
+    """Plain values without lone surrogates, which UTF-8 cannot hold: a mark stands for each.
+
+    Args:
+        value: what msgpack holds, nested.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {encodable(key): encodable(item) for key, item in value.items()}
+    return [encodable(item) for item in value] if isinstance(value, list) else value
+
+
 def _flat(metrics: Mapping[Any, Any], found: Sorted) -> Iterator[tuple[str, Any]]:
     stack: list[tuple[str, Iterator[tuple[Any, Any]]]] = [("", iter(list(metrics.items())))]
     while stack:
@@ -227,6 +240,7 @@ __all__ = [
     "Sorted",
     "as_number",
     "as_step",
+    "encodable",
     "key_text",
     "plain_numbers",
     "sort_values",
