@@ -16,7 +16,7 @@ from tests.store.recording import Recorded
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.query.index import ProjectIndex
 from trackio_like.query.panels import Curve, PanelQuery, curves
-from trackio_like.query.series import SeriesCache
+from trackio_like.query.series import SeriesCache, SeriesId
 
 Points = list[tuple[float, float]]
 
@@ -305,3 +305,52 @@ def test_a_shard_damaged_behind_its_footer_costs_its_own_rows_only(tmp_path: Pat
     [curve] = curves(index, PanelQuery(key="a", run_ids=(run.run_id,), num_buckets=10))
     assert curve.y_K.tolist() == [1.0]
     assert str(path) in caplog.text
+
+
+def test_a_writer_that_began_earlier_and_arrives_later_moves_all_relative_x(tmp_path: Path):
+    elsewhere = Recorded(tmp_path / "elsewhere")
+    early, late = elsewhere.writer(rank=1), elsewhere.writer(rank=0)
+    elsewhere.log(early, 0, b=1.0)
+    for step in range(3):
+        elsewhere.log(late, step, a=1.0)
+    here = Recorded(tmp_path / "here", run_id=elsewhere.run_id)
+    here.folder.journal.mkdir(parents=True)
+    page = Page(ProjectIndex(here.root, "p"), axis="relative")
+    for writer in (late, early):
+        writer.close()
+        name = f"{writer.header.writer}.1.journal"
+        shutil.copy(elsewhere.folder.journal / name, here.folder.journal / name)
+        page.poll()
+        assert list(page.lanes.values()) == drawn(here.root, axis="relative")
+
+
+def test_points_stay_where_they_are_when_their_writer_begins_to_log_the_axis(tmp_path: Path):
+    run = Recorded(tmp_path)
+    one, other = run.writer(), run.writer()
+    run.log(one, 0, epoch=1.0)
+    run.log(other, 0, a=1.0)
+    page = Page(ProjectIndex(tmp_path, "p"), axis="metric:epoch")
+    page.poll()
+    run.log(other, 1, epoch=5.0)
+    run.log(other, 2, a=2.0)
+    page.poll()
+    assert list(page.lanes.values()) == drawn(tmp_path, axis="metric:epoch") == [[(1, 1), (5, 2)]]
+    one.close()
+    other.close()
+
+
+def test_many_axes_of_one_series_take_no_more_memory_than_a_few(tmp_path: Path):
+    run = Recorded(tmp_path)
+    writer = run.writer()
+    for step in range(1000):
+        run.log(writer, step, a=1.0, x=float(step))
+    page = Page(ProjectIndex(tmp_path, "p"))
+    sizes = []
+    for axis in ("step", "time", "relative", "metric:x", *(f"metric:{number}" for number in range(50)), "metric:x"):
+        page.query["axis"], page.since = axis, 0
+        page.poll()
+        series = page.index.cache.get(SeriesId(run_id=run.run_id, kind="metrics", key="a"))
+        assert series is not None
+        sizes.append(series.num_bytes)
+    assert max(sizes) == max(sizes[:4])
+    writer.close()

@@ -14,7 +14,7 @@ import numpy as np
 from trackio_like.maths.decimate import order_by_x
 from trackio_like.query.points import Points
 from trackio_like.query.series import Part, Series
-from trackio_like.store.blocks import Floats
+from trackio_like.store.blocks import Floats, Ints
 
 METRIC_AXIS: Final = "metric:"
 PLAIN_AXES: Final = ("step", "relative", "time")
@@ -103,8 +103,8 @@ def draw(series: Series, *, axis: str, origin_us: int, x_series: Series | None) 
     for number, parts in enumerate(series.layout):
         lane = old[number] if number < len(old) else None
         lanes.append(maker.extended(lane, parts) or maker.made(parts))
-    series.drawn[axis] = tuple(lanes)
-    return series.drawn[axis]
+    series.keep_drawn(axis, tuple(lanes))
+    return tuple(lanes)
 
 
 class _Maker:
@@ -170,21 +170,30 @@ class _Maker:
         """The metric's value of the same row, else the last earlier one; NaN before there is any."""
         own = self._x_points.get(writer)
         if own is None or len(own) == 0:
-            return self._other_x(points, start=start, before=before)
+            return self._other_x(points.time_us[start:], before=before)
         found_N = np.searchsorted(own.seq, points.seq[start:], side="right") - 1
         x_N = own.value[np.maximum(found_N, 0)]
-        return np.where(found_N >= 0, x_N, np.nan if before is None else before)
+        # Points from before the writer's first x stay where they were drawn when it had none.
+        num_early = int(np.searchsorted(found_N, 0))
+        if num_early:
+            x_N[:num_early] = self._other_x(points.time_us[start : start + num_early], before=before)
+        return x_N
 
-    def _other_x(self, points: Points, *, start: int, before: float | None) -> Floats:
-        """For a writer that never logged the metric: what the run's other writers last logged by then."""
+    def _other_x(self, time_N: Ints, *, before: float | None) -> Floats:
+        """For a writer that has not logged the metric: what the run's other writers last logged by then.
+
+        Args:
+            time_N: [N] microseconds since the epoch, when each point was logged.
+            before: as `_x`.
+        """
         others = [own for own in self._x_points.values() if len(own)]
         missing = np.nan if before is None else before
         if not others:
-            return np.full(len(points) - start, missing)
+            return np.full(len(time_N), missing)
         time_M = np.concatenate([own.time_us for own in others])
         value_M = np.concatenate([own.value for own in others])
         order = np.argsort(time_M, kind="stable")
-        found_N = np.searchsorted(time_M[order], points.time_us[start:], side="right") - 1
+        found_N = np.searchsorted(time_M[order], time_N, side="right") - 1
         return np.where(found_N >= 0, value_M[order][np.maximum(found_N, 0)], missing)
 
 

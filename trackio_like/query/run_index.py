@@ -135,13 +135,15 @@ class RunIndex:
         for id_ in grown:
             cache.of_run(self.run_id)[id_].mark(cursor, self.writers)
         if self.origin_us != origin_us:
-            self.redraw_all(cache)
+            self._redraw_all(cursor, cache)
         return True
 
-    def redraw_all(self, cache: SeriesCache) -> None:
-        """Makes every page draw this run's series anew."""
+    def _redraw_all(self, cursor: int, cache: SeriesCache) -> None:
+        """Makes every page draw this run's series anew: all their x have moved."""
+        self.touch(cursor)
         for series in cache.of_run(self.run_id).values():
-            series.forget_marks()
+            series.forget()
+            series.mark(cursor, self.writers)
 
     def touch(self, cursor: int) -> None:
         """Calls everything changed: a run that comes back is sent whole."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CACHE_BYTES: Final = 128 << 20
 _MAX_MARKS: Final = 64
 """Changes that a page may be behind and still get only the new points."""
+_MAX_AXES: Final = 4
+"""Axes whose lanes are kept: each is a copy of x."""
 
 
 class SeriesId(NamedTuple):
@@ -58,7 +60,7 @@ class Series:
         self.has_steps = has_steps
         self.layout: Layout = ()
         self.drawn: dict[str, tuple[Lane, ...]] = {}
-        """Lanes by x axis, as they were last drawn."""
+        """Lanes by x axis, as they were last drawn; of a few axes."""
         self._marks: deque[Mark] = deque(maxlen=_MAX_MARKS)
         self._laid_out: tuple[str, ...] = ()
 
@@ -77,13 +79,17 @@ class Series:
         counts = {writer: len(points) for writer, points in self.points.items()}
         self._marks.append(Mark(cursor, self.layout, counts))
 
-    def forget_marks(self) -> None:
-        """Makes every page draw the whole series anew."""
-        if self._marks:
-            newest = self._marks[-1]
-            self._marks.clear()
-            self._marks.append(newest)
+    def forget(self) -> None:
+        """Forgets what was drawn, and how the series stood before."""
+        self._marks.clear()
         self.drawn.clear()
+
+    def keep_drawn(self, axis: str, lanes: tuple[Lane, ...]) -> None:
+        """Notes the lanes of an axis; those of the axis drawn longest ago make room."""
+        self.drawn.pop(axis, None)
+        self.drawn[axis] = lanes
+        while len(self.drawn) > _MAX_AXES:
+            del self.drawn[next(iter(self.drawn))]
 
     def mark_at(self, cursor: int) -> Mark | None:
         """How the series stood at a cursor, or None where that is no longer known."""
