@@ -226,7 +226,7 @@ def parent_identity() -> str:
 
 
 def command_line() -> str:
-    return " ".join(_quoted(part) for part in mask_argv([Path(sys.executable).name, *_argv()]))
+    return " ".join(_quoted(part) for part in mask_argv([Path(sys.executable or "python").name, *_argv()]))
 
 
 def _argv() -> list[str]:

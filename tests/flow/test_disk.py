@@ -118,3 +118,23 @@ def test_files_can_be_copied_at_any_moment(script, tmp_path, root):
         assert values == list(range(len(values)))
         assert len(values) > 1000
     process.kill()
+
+
+def test_the_daemons_log_does_not_grow_without_end(run_script, root, tmp_path):
+    folder = tmp_path / f"trackio_like-{os.getuid()}"
+    folder.mkdir(mode=0o700)
+    (folder / "daemon.log").write_bytes(b"x" * (2 << 20))
+    environment = {**os.environ, "TRACKIO_DAEMON": "process", "TRACKIO_IDLE_EXIT_S": "0.1", "TMPDIR": str(tmp_path)}
+    assert run_script("trackio.init(project='p')", env=environment)[0] == 0
+    assert (folder / "daemon.log").stat().st_size < 1 << 20
+    assert (folder / "daemon.log.1").stat().st_size == 2 << 20
+
+
+def test_a_program_that_does_not_know_its_interpreter_seals_in_a_thread(run_script, root):
+    environment = {**os.environ, "TRACKIO_DAEMON": "process"}
+    code, _, errors = run_script(
+        "import sys; sys.executable = None; trackio.init(project='p'); trackio.log({'a': 1})", env=environment
+    )
+    assert code == 0
+    assert "a thread of this process seals instead" in errors
+    assert not list(root.rglob("*.journal"))

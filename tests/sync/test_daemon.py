@@ -112,3 +112,41 @@ def test_a_root_that_is_deleted_does_not_keep_its_daemon(root):
     until(lambda: shutil.rmtree(root, ignore_errors=True) or not root.exists())
     thread._thread.join(timeout=20)
     assert not thread.is_running
+
+
+LOOK = """
+import sys
+from pathlib import Path
+from trackio_like.run.hostlock import daemon_lock
+lock = daemon_lock(Path(sys.argv[1]))
+print("up", flush=True)
+while True:
+    lock.is_held()
+"""
+
+
+def test_a_daemon_is_elected_while_others_look_whether_there_is_one(root):
+    lookers = [
+        subprocess.Popen([sys.executable, "-c", LOOK, str(root)], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    stop = threading.Event()
+    stop.set()
+    try:
+        for looker in lookers:
+            assert looker.stdout.readline() == "up\n"
+        for _ in range(10):
+            run = trackio.Run("p")
+            serve(settings(root), stop)
+            assert list((root / "p" / run.id / "events").glob("*.parquet"))
+            run.finish()
+    finally:
+        for looker in lookers:
+            looker.kill()
+            looker.communicate()
+
+
+def test_a_root_that_cannot_be_written_is_told_once_and_not_in_every_pass(root, caplog):
+    root.mkdir()
+    (root / ".hosts").write_bytes(b"")  # a file where the folder should be is refused like a read-only disk
+    serve(settings(root), threading.Event())
+    assert caplog.text.count("cannot be sealed now") == 1

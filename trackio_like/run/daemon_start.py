@@ -9,14 +9,19 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from trackio_like._settings import Settings, child_environment
 from trackio_like.run.guard import warn_user
 from trackio_like.run.hostlock import daemon_lock, private_folder
 
 DAEMON_MODULE: Final = "trackio_like.sync"
+MAX_LOG_BYTES: Final = 1 << 20
+"""A longer log of the daemons is put aside, in place of the one before."""
 _PACKAGE_FOLDER = Path(__file__).resolve().parent.parent.parent
+
+_OWN_GROUP: Final = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
+"""What a session of its own is on Windows: out of reach of Ctrl-C, and no window."""
 
 _started: dict[Path, int] = {}
 """Process ids of the daemons that this process began."""
@@ -48,8 +53,9 @@ def _ensure_process(settings: Settings) -> None:
     root = settings.root
     if root in _threads or _is_starting(root) or daemon_lock(root).is_held():
         return
-    log_path = private_folder() / "daemon.log"
-    with open(log_path, "ab") as log:
+    if not sys.executable:
+        raise OSError("this program does not know its Python interpreter")
+    with _open_log() as log:
         # A session of its own: neither Ctrl-C nor a signal to the job's process group reaches the daemon.
         process = subprocess.Popen(
             [sys.executable, "-m", DAEMON_MODULE, str(root.absolute())],
@@ -59,11 +65,20 @@ def _ensure_process(settings: Settings) -> None:
             cwd=os.path.abspath(os.sep),
             env=child_environment(_PACKAGE_FOLDER),
             start_new_session=True,
+            creationflags=_OWN_GROUP,
             close_fds=True,
         )
     _started[root] = process.pid
     # It is meant to outlive us: without a return code, Popen would warn of a child that still runs.
     process.returncode = 0
+
+
+def _open_log() -> BinaryIO:
+    path = private_folder() / "daemon.log"
+    with contextlib.suppress(OSError):
+        if path.stat().st_size > MAX_LOG_BYTES:
+            os.replace(path, path.with_suffix(".log.1"))
+    return open(path, "ab")
 
 
 def _is_starting(root: Path) -> bool:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from typing import Final
 
 from trackio_like._settings import Settings
-from trackio_like.run.hostlock import daemon_lock
+from trackio_like.run.hostlock import HostLock, daemon_lock
 from trackio_like.sync.root_sealer import RootSealer
 
 logger = logging.getLogger(__name__)
+_ELECTION_TRIES: Final = 10
+_ELECTION_WAIT_S: Final = 0.01
 
 
 def serve(settings: Settings, stop: threading.Event, *, stays: bool = False) -> None:
@@ -25,7 +28,7 @@ def serve(settings: Settings, stop: threading.Event, *, stays: bool = False) -> 
         OSError: no folder for the lock.
     """
     lock = daemon_lock(settings.root)
-    while lock.acquire():
+    while _is_elected(lock):
         try:
             has_stopped = _serve_locked(settings, stop, stays=stays)
         finally:
@@ -35,17 +38,30 @@ def serve(settings: Settings, stop: threading.Event, *, stays: bool = False) -> 
             return
 
 
+def _is_elected(lock: HostLock) -> bool:
+    """Takes the lock; tries again where it is taken, for those who only look hold it for a moment."""
+    for _ in range(_ELECTION_TRIES):
+        if lock.acquire():
+            return True
+        threading.Event().wait(_ELECTION_WAIT_S)
+    return False
+
+
 def _serve_locked(settings: Settings, stop: threading.Event, *, stays: bool) -> bool:
     """The loop proper; whether it was told to stop."""
     sealer = RootSealer(settings.root)
     last_work_s = time.monotonic()
+    told = ""
     while True:
         is_last = stop.is_set()
         try:
             report = sealer.run_pass()
         except OSError as error:
-            logger.warning("%s cannot be sealed now (%s); journals keep every row", settings.root, error)
+            if str(error) != told:  # else a disk that stays full would fill the log
+                told = str(error)
+                logger.warning("%s cannot be sealed now (%s); journals keep every row", settings.root, error)
         else:
+            told = ""
             if report.num_calls or report.num_open or report.num_waiting:
                 last_work_s = time.monotonic()
         if is_last:
