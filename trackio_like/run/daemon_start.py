@@ -34,10 +34,8 @@ def ensure_daemon(settings: Settings) -> None:
 
     Never raises: without a daemon every row waits in its journal, where readers find it.
     """
-    if settings.daemon != "process":
-        # Sealing here needs pyarrow, which asks for pandas, which asks for this: too late once the interpreter ends.
-        importlib.import_module("concurrent.futures.thread")
     if settings.daemon == "off":
+        _prepare_sealing_here()
         return
     with _lock:
         try:
@@ -93,7 +91,13 @@ def _is_starting(root: Path) -> bool:
     return False
 
 
+def _prepare_sealing_here() -> None:
+    """Loads what pyarrow asks pandas for, and pandas for this: too late once the interpreter ends."""
+    importlib.import_module("concurrent.futures.thread")
+
+
 def _ensure_thread(settings: Settings) -> None:
+    _prepare_sealing_here()
     thread = _threads.get(settings.root)
     if thread is None or not thread.is_running:
         # The loop brings pyarrow with it, which a process that starts a daemon need not load.
