@@ -29,12 +29,12 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def sealed_run(root: Path, *, num_rows: int = 3) -> Recorded:
+def sealed_run(root: Path, *, key: str = "a") -> Recorded:
     root.mkdir(exist_ok=True)
     run = Recorded(root)
     writer = run.writer()
-    for step in range(num_rows):
-        run.log(writer, step, a=float(step))
+    for step in range(3):
+        run.log(writer, step, **{key: float(step)})
     run.drop_journal(writer)
     writer.close()
     return run
@@ -97,3 +97,16 @@ def test_a_run_that_goes_while_its_series_is_read_is_left_out(tmp_path: Path):
     shutil.rmtree(gone.folder.path)
     ids = [SeriesId(run_id=run.run_id, kind="metrics", key="a") for run in (gone, stays)]
     assert list(index.series(ids)) == [ids[1]]
+
+
+def test_text_that_is_none_in_a_damaged_shard_costs_no_other_series(tmp_path: Path):
+    damaged, other = (sealed_run(tmp_path, key="abcdefgh") for _ in range(2))
+    [path] = damaged.shard_paths()
+    path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"\xc6" * 8, 1))  # the first is the dictionary's
+    index = ProjectIndex(tmp_path, "p")
+    index.refresh()
+    ids = [SeriesId(run_id=run.run_id, kind="metrics", key="abcdefgh") for run in (damaged, other)]
+    found = index.series(ids)
+    assert [sum(map(len, found[id_].points.values())) for id_ in ids] == [0, 3]
+    assert Api(tmp_path).run("p", damaged.run_id).history().num_rows == 0
+    assert Api(tmp_path).run("p", other.run_id).history().num_rows == 3

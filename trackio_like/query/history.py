@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from trackio_like.format.records import ScalarKind
-from trackio_like.query.load import exact_paths, open_cursor
+from trackio_like.query.load import LOAD_ERRORS, exact_paths, open_cursor
 from trackio_like.store.blocks import Batch, Block
 from trackio_like.store.faults import Faults
 from trackio_like.store.follow import RunFollower
@@ -51,7 +50,7 @@ def read_history(run_folder: Path, kind: ScalarKind, *, keys: Sequence[str] | No
         reads, tail = _look(run_folder, kind, faults)
         try:
             return _query(reads, tail, keys)
-        except (duckdb.Error, OSError):
+        except LOAD_ERRORS:
             continue  # a shard was compacted away in between
     # The same files fail each time: leave out those that are to blame.
     reads, tail = _look(run_folder, kind, faults)
@@ -68,7 +67,7 @@ def _look(run_folder: Path, kind: ScalarKind, faults: Faults) -> tuple[list[Shar
 def _is_readable(read: ShardRead, faults: Faults) -> bool:
     try:
         _query([read], _SCHEMA.empty_table(), None)
-    except (duckdb.Error, OSError) as error:
+    except LOAD_ERRORS as error:
         faults.add(read.shard.path, error)
         return False
     return True

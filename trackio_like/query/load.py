@@ -24,8 +24,8 @@ from trackio_like.store.shard_files import ShardRead
 _FEW_FILES: Final = 4
 _FEW_FILES_AT_FIRST: Final = 100
 """As long as no database is started: that takes as long as to open so many files."""
-LOAD_ERRORS: Final = (duckdb.Error, OSError, pa.ArrowException)
-"""What reading a file that is gone or damaged raises."""
+LOAD_ERRORS: Final = (duckdb.Error, OSError, pa.ArrowException, ValueError, LookupError)
+"""What reading a file that is gone or damaged raises: a flipped bit may leave what is no text, or a wrong index."""
 
 _GLOB: Final = re.compile(r"[\[*?]")
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from trackio_like.query.load import read_columns
+from trackio_like.query.load import LOAD_ERRORS, read_columns
 from trackio_like.store.faults import Faults
 from trackio_like.store.follow import Delta, RunFollower
 from trackio_like.store.shard_files import ShardRead
@@ -80,7 +80,7 @@ def _sealed(read: ShardRead, faults: Faults) -> list[LoggedObject]:
         table = read_columns(read, _COLUMNS)
     except FileNotFoundError:
         raise
-    except (OSError, pa.ArrowException, KeyError) as error:
+    except LOAD_ERRORS as error:
         faults.add(read.shard.path, error)
         return []
     columns = [

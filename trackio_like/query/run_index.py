@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
-import pyarrow as pa
 
 from trackio_like.format.records import Header, ScalarKind
 from trackio_like.query.fold import RUNNING, FoldedEvents, describe, fold_events
 from trackio_like.query.liveness import Liveness
-from trackio_like.query.load import Columns, load_events, load_points, load_time_span
+from trackio_like.query.load import LOAD_ERRORS, Columns, load_events, load_points, load_time_span
 from trackio_like.query.records import Event, RunDescription, WriterSigns
 from trackio_like.query.series import Series, SeriesCache, SeriesId
 from trackio_like.query.summary import Summary
@@ -203,7 +201,7 @@ class RunIndex:
             else:
                 kind: ScalarKind = "metrics" if shard.kind == "metrics" else "system"
                 self._take_scalars(read, kind, signs, cursor, cache, grown)
-        except (OSError, pa.ArrowException, duckdb.Error, KeyError, ValueError) as error:
+        except LOAD_ERRORS as error:
             self._faults.add(shard.path, error)
             return False
         return True
