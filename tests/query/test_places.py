@@ -110,3 +110,40 @@ def test_text_that_is_none_in_a_damaged_shard_costs_no_other_series(tmp_path: Pa
     assert [sum(map(len, found[id_].points.values())) for id_ in ids] == [0, 3]
     assert Api(tmp_path).run("p", damaged.run_id).history().num_rows == 0
     assert Api(tmp_path).run("p", other.run_id).history().num_rows == 3
+
+
+def test_a_shard_that_is_repaired_is_read_without_a_restart(tmp_path: Path):
+    run = Recorded(tmp_path)
+    writer = run.writer()
+    for step in range(3):
+        run.log(writer, step, a=float(step))
+        run.seal(writer)
+    run.drop_journal(writer)
+    writer.close()
+    path = run.shard_paths()[0]
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    index = ProjectIndex(tmp_path, "p", look_interval_s=0)
+    id_ = SeriesId(run_id=run.run_id, kind="metrics", key="a")
+    index.refresh()
+    assert len(index.series([id_])[id_].points[writer.header.writer]) == 2
+    cursor = index.cursor
+    path.write_bytes(whole)
+    index.refresh()
+    assert index.series([id_])[id_].points[writer.header.writer].step.tolist() == [0, 1, 2]
+    assert [found.run_id for found in index.runs(since=cursor)] == [run.run_id]
+    assert index.removed(since=cursor) == []
+    assert (index.keys, len(index.faults)) == (["a"], 0)
+
+
+def test_a_file_that_stays_unreadable_is_tried_and_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    run = sealed_run(tmp_path)
+    folder = run.folder.path / "metrics"
+    (folder / "box-1-aa-1-9.parquet").write_bytes(b"no shard")
+    (folder / "box-1-ab-1-9.parquet").symlink_to(folder / "box-1-ab-1-9.parquet")
+    (folder / "box-1-ac-1-9.parquet").symlink_to(tmp_path / "nowhere")
+    index = ProjectIndex(tmp_path, "p", look_interval_s=0)
+    changes = [index.refresh() for _ in range(4)]
+    assert changes == [True, False, False, False]
+    assert len(caplog.records) == len(index.faults) == 3
+    assert index.run(run.run_id) is not None

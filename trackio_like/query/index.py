@@ -24,7 +24,6 @@ from trackio_like.store.shard_files import ShardRead
 from trackio_like.store.watch import WatchedFolder
 
 LOOK_INTERVAL_S: Final = 3.0
-"""How often shards are looked at where journals tell what is new, or a run is over."""
 _MAX_POINTS_AT_ONCE: Final = 1_500_000
 """Bounds the memory of one query: six columns of eight bytes a point, twice."""
 _MAX_TRIES: Final = 3
@@ -36,7 +35,13 @@ class ProjectIndex:
     """One project's runs. Not thread-safe: its owner holds a lock around every call."""
 
     def __init__(
-        self, root: Path, project: str, *, cache: SeriesCache | None = None, only_run: str | None = None
+        self,
+        root: Path,
+        project: str,
+        *,
+        cache: SeriesCache | None = None,
+        only_run: str | None = None,
+        look_interval_s: float = LOOK_INTERVAL_S,
     ) -> None:
         """Reads nothing yet: `refresh` does.
 
@@ -45,6 +50,7 @@ class ProjectIndex:
             project: the project's name.
             cache: the series in memory; one of its own by default.
             only_run: follow the run of this id alone.
+            look_interval_s: how often shards are looked at where journals tell what is new, or a run is over.
         """
         self._only_run = only_run
         self.root = root
@@ -64,6 +70,7 @@ class ProjectIndex:
         self._liveness = Liveness(host_identity())
         self._root_folder = WatchedFolder(root)
         self._folders: dict[Path, WatchedFolder] = {}
+        self._look_interval_s = look_interval_s
         self._next_look_s = 0.0
 
     # -- keeping up ----------------------------------------------------------------------------------------------
@@ -78,9 +85,20 @@ class ProjectIndex:
         now_s = time.monotonic()
         looks_at_all = now_s >= self._next_look_s
         if looks_at_all:
-            self._next_look_s = now_s + LOOK_INTERVAL_S
+            self._next_look_s = now_s + self._look_interval_s
+            changed |= self._retry_skipped()
+        return self._advance(list(self._runs.values()), looks_at_all=looks_at_all, has_changed=changed)
+
+    def refresh_run(self, run_id: str) -> None:
+        """Takes in what one run's files gained: far cheaper than `refresh` where there are many."""
+        run = self._runs.get(run_id)
+        if run is not None:
+            self._advance([run], looks_at_all=False, has_changed=False)
+
+    def _advance(self, runs: Sequence[RunIndex], *, looks_at_all: bool, has_changed: bool) -> bool:
+        changed = has_changed
         cursor = self.cursor + 1
-        for run in self._runs.values():
+        for run in runs:
             was_visible = run.is_visible
             looks = looks_at_all or not run.is_told_by_journals
             if run.advance(cursor, cache=self.cache, liveness=self._liveness, look_at_shards=looks):
@@ -90,6 +108,18 @@ class ProjectIndex:
             self.cursor = cursor
             if cursor % _SHRINK_EVERY == 0:
                 self.cache.shrink()
+        return changed
+
+    def _retry_skipped(self) -> bool:
+        """Reads runs anew of which a skipped file was repaired or replaced: later rows were taken in without it."""
+        changed = False
+        for folder in {path.parent.parent for path in self.faults.forget_changed()}:
+            run = next((run for run in self._runs.values() if run.path == folder), None)
+            if run is not None:
+                self._runs[run.run_id] = RunIndex(self.project, run.run_id, folder, faults=self.faults)
+                if run.is_visible:
+                    self._forget(run, self.cursor + 1)
+                    changed = True
         return changed
 
     def _find_runs(self) -> bool:

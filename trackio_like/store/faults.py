@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 from pathlib import Path
+from typing import Final
 
 _log = logging.getLogger(__name__)
 
+_PASSING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ESTALE, errno.ETIMEDOUT})
+"""Errors that say nothing about the file."""
+
+Signature = tuple[int | bool, ...]
+
 
 class Faults:
-    """The files that were skipped; thread-safe as far as `set.add` is."""
+    """The files that were skipped; thread-safe as far as one step of a `dict` is."""
 
     def __init__(self) -> None:
-        self._paths: set[Path] = set()
+        self._paths: dict[Path, Signature | None] = {}
         self.num_damaged_records = 0
         """Records with a wrong checksum, in journals that are otherwise read."""
 
@@ -26,13 +34,36 @@ class Faults:
         """Notes that a file is skipped; warns the first time."""
         if path in self._paths:
             return
-        self._paths.add(path)
+        is_passing = isinstance(reason, OSError) and reason.errno in _PASSING
+        self._paths[path] = None if is_passing else _signature(path)
         _log.warning("A file is skipped, the others are read as usual (%s): %s", reason, path)
+
+    def forget_changed(self) -> list[Path]:
+        """Forgets the files that are no longer what they were when they were skipped, also those that are gone.
+
+        Returns:
+            Their paths, worth another try.
+        """
+        changed = [path for path, known in list(self._paths.items()) if known is None or _signature(path) != known]
+        for path in changed:
+            self._paths.pop(path, None)
+        return changed
 
     def note_damage(self, path: Path, num_records: int) -> None:
         """Notes damaged records in a journal that goes on being read."""
         self.num_damaged_records += num_records
         _log.warning("%d damaged records are skipped, the others are read as usual: %s", num_records, path)
+
+
+def _signature(path: Path) -> Signature | None:
+    try:
+        status = os.lstat(path)  # not `stat`, which fails for a link that leads nowhere
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ()
+    # The change time tells of permissions too.
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, os.path.exists(path)
 
 
 __all__ = ["Faults"]

@@ -6,6 +6,7 @@ numbers all calls of a writer without a gap, so a batch that begins right behind
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -166,8 +167,10 @@ class RunFollower:
             try:
                 if shard is None and path not in self._faults:
                     shard = open_shard(path, kind, name, faults=self._faults)
-            except FileNotFoundError:
-                return False
+            except FileNotFoundError as error:
+                if not os.path.islink(path):
+                    return False
+                self._faults.add(path, error)  # listed again it would still lead nowhere
             if shard is not None:
                 usable[name] = shard
                 continue
