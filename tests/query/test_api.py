@@ -295,3 +295,20 @@ def test_several_threads_may_ask_one_api(tmp_path: Path):
         thread.join()
     assert results == [300] * 8
     writer.close()
+
+
+def test_every_call_is_there_as_soon_as_it_returned(tmp_path: Path):
+    api = Api(tmp_path)
+    for number in range(3):
+        run = Recorded(tmp_path)
+        writer = run.writer()
+        writer.event("init", {"name": f"n{number}"})
+        assert len(api.runs("p")) == number + 1
+        found = api.run("p", f"n{number}")
+        for step in range(5):
+            run.log(writer, step, a=float(step))
+            assert (found.num_rows, found.summary, found.last_step) == (step + 1, {"a": step}, step)
+            assert len(found.series("a").x) == found.history().num_rows == step + 1
+        writer.event("finish", {"state": "finished"})
+        assert found.state == "finished"
+        writer.close()

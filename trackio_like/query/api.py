@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _REFRESH_S: Final = 0.05
-"""How old an answer may be: several questions in a row look at the files once."""
+"""How old may be what is known of the other runs when one is asked: several questions in a row look at those once."""
 
 Answer = TypeVar("Answer")
 
@@ -107,12 +107,14 @@ class Api:
         known = _similar(name_or_id, [run.name for run in runs])
         raise RunNotFoundError(f"Project {project!r} has no run named {name_or_id!r}, and none of that id. {known}")
 
-    def _project(self, project: str) -> ProjectIndex:
+    def _project(self, project: str, *, run_id: str | None = None) -> ProjectIndex:
+        """A project as it is now; where one run is asked about, that run."""
         index = self._indexes.get(project)
         now = time.monotonic()
         if index is None:
             index = ProjectIndex(self.root, project)
-        elif now - self._looked[project] < _REFRESH_S:
+        elif run_id is not None and now - self._looked[project] < _REFRESH_S:
+            index.refresh_run(run_id)
             return index
         index.refresh()
         if not index.is_known:
@@ -125,7 +127,7 @@ class Api:
     def ask(self, project: str, run_id: str, question: Callable[[ProjectIndex, RunIndex], Answer]) -> Answer:
         """What a run answers now; for `ApiRun`."""
         with self._locked():
-            index = self._project(project)
+            index = self._project(project, run_id=run_id)
             run = index.run(run_id)
             if run is None:
                 raise RunNotFoundError(f"Run {run_id!r} is no longer in project {project!r}: it was deleted.")
