@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_PANELS: Final = 500
 MAX_RUNS: Final = 5000
+MAX_BODY_BYTES: Final = 16 << 20
 
 
 class _Panel(BaseModel):
@@ -131,7 +132,12 @@ _HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosni
 
 async def _bytes_of(request: Request) -> bytes:
     # As bytes: pydantic reads JSON faster than FastAPI, which would parse it first.
-    return await request.body()
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > MAX_BODY_BYTES:
+            raise ValueError(f"A request may have {MAX_BODY_BYTES} bytes.")
+    return bytes(body)
 
 
 def _json(document: Any, *, status_code: int = 200) -> Response:
@@ -189,4 +195,4 @@ def _version() -> str:
         return "0"
 
 
-__all__ = ["MAX_PANELS", "create_api"]
+__all__ = ["MAX_BODY_BYTES", "MAX_PANELS", "create_api"]

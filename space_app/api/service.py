@@ -113,6 +113,7 @@ class Service:
 
         Raises:
             NotFoundError: there is no such project.
+            ValueError: the answer would be too large.
         """
         with self._lock:
             index = self._index(query.project)

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 _SAFE_INT: Final = 2**53
 _ALIGN: Final = 8
+MAX_ARRAY_BYTES: Final = 256 << 20
+"""Of one answer: what is beyond it no page can draw, and a few such would take all memory."""
 
 
 def to_json(value: Any) -> bytes:
@@ -78,7 +80,8 @@ def flatten(config: Mapping[str, Any], *, prefix: str = "") -> dict[str, Any]:
 class Arrays:
     """float64 arrays of one answer; equal ones are sent once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, max_bytes: int = MAX_ARRAY_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._chunks: list[bytes] = []
         self._known: dict[bytes, int] = {}
         self._offset = 0
@@ -94,10 +97,15 @@ class Arrays:
 
         Returns:
             Its number in the table.
+
+        Raises:
+            ValueError: the answer grows too large.
         """
         data = np.ascontiguousarray(values_N, dtype="<f8").tobytes()
         if is_shared and data in self._known:
             return self._known[data]
+        if self._offset + len(data) > self._max_bytes:
+            raise ValueError("This is too much for one answer; ask for fewer panels, runs or buckets at once.")
         number = len(self.table)
         self.table.append({"offset": self._offset, "length": len(values_N)})
         self._chunks.append(data)
@@ -116,4 +124,4 @@ class Arrays:
         return b"".join([len(header).to_bytes(4, "little"), header, *self._chunks])
 
 
-__all__ = ["Arrays", "flatten", "numbers", "plain", "to_json", "with_field"]
+__all__ = ["MAX_ARRAY_BYTES", "Arrays", "flatten", "numbers", "plain", "to_json", "with_field"]

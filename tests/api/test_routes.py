@@ -13,7 +13,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from space_app.api import create_api
+from space_app.api.routes import MAX_BODY_BYTES
 from space_app.api.service import Service
+from space_app.api.wire import Arrays
 from tests.store.recording import Recorded
 from trackio_like.journal.writer import JournalWriter
 
@@ -291,3 +293,13 @@ def test_raw_rows_of_steps_beyond_exact_floats_can_be_asked_for(client, run, wri
     answer = client.get("/rows", project="p", run=run.run_id, key="a", format="json", **window)
     exact = [int(step["$int"]) if isinstance(step, dict) else step for step, *_ in answer["rows"]]
     assert (answer["num_rows"], exact) == (len(steps), steps)
+
+
+def test_more_than_a_server_can_hold_is_refused(client, run, writer):
+    answer = client.http.post("/poll", content=b" " * (MAX_BODY_BYTES + 1))
+    assert (answer.status_code, "bytes" in answer.json()["error"]) == (422, True)
+    arrays = Arrays(max_bytes=24)
+    arrays.add(np.zeros(3), is_shared=True)
+    arrays.add(np.zeros(3), is_shared=True)
+    with pytest.raises(ValueError, match="fewer panels"):
+        arrays.add(np.zeros(1), is_shared=False)
