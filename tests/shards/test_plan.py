@@ -8,6 +8,7 @@ from trackio_like.format.names import ShardName
 from trackio_like.shards.plan import (
     FAN_IN,
     MAX_SHARD_BYTES,
+    MAX_SHARD_ROWS,
     SizedShard,
     covered_by_others,
     covering_name,
@@ -21,7 +22,9 @@ def shard(first, last, writer="w"):
 
 
 def row_of(*sizes):
-    return [SizedShard(name=shard(10 * i + 1, 10 * i + 10), num_bytes=size) for i, size in enumerate(sizes)]
+    return [
+        SizedShard(name=shard(10 * i + 1, 10 * i + 10), num_bytes=size, num_rows=10) for i, size in enumerate(sizes)
+    ]
 
 
 def test_fresh_shards_wait_until_there_are_enough_of_them():
@@ -33,6 +36,17 @@ def test_fresh_shards_wait_until_there_are_enough_of_them():
 def test_a_large_shard_is_left_alone_by_fresh_ones():
     (group,) = plan_merges(row_of(10 << 20, *[1000] * FAN_IN), is_closed=False)
     assert group[0] == shard(11, 20)
+
+
+def test_shards_of_many_rows_that_take_few_bytes_stay_apart():
+    """A merge holds its rows in memory, and a value that never changes takes next to no bytes."""
+    many = [
+        SizedShard(name=shard(i, i), num_bytes=1000, num_rows=MAX_SHARD_ROWS // FAN_IN + 1)
+        for i in range(1, 2 * FAN_IN + 1)
+    ]
+    assert plan_merges(many, is_closed=False) == []
+    groups = plan_merges(many, is_closed=True)
+    assert [len(group) for group in groups] == [FAN_IN - 1, FAN_IN - 1, 2]
 
 
 def test_full_classes_merge_into_the_next():
@@ -69,13 +83,13 @@ def test_a_row_is_rewritten_a_few_times_only(num_shards):
     """Merging as shards of 100 kB arrive rewrites each a logarithmic number of times."""
     shards, rewritten = [], 0
     for i in range(num_shards):
-        shards.append(SizedShard(name=shard(i + 1, i + 1), num_bytes=100_000))
+        shards.append(SizedShard(name=shard(i + 1, i + 1), num_bytes=100_000, num_rows=10))
         while groups := plan_merges(shards, is_closed=False):
             (group,) = groups
             size = sum(s.num_bytes for s in shards if s.name in group)
             rewritten += size
             shards = [s for s in shards if s.name not in group]
-            shards.append(SizedShard(name=covering_name(group), num_bytes=size))
+            shards.append(SizedShard(name=covering_name(group), num_bytes=size, num_rows=10))
     assert rewritten <= 4 * num_shards * 100_000
     assert len(shards) <= 3 * FAN_IN
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -64,7 +65,7 @@ def compact_folder(folder: Path, kind: Kind, *, closed_writers: Iterable[str], o
     num_merged = 0
     for writer in sorted({name.writer for name in shards} & own):
         sized = [
-            SizedShard(name=name, num_bytes=status.st_size)
+            SizedShard(name=name, num_bytes=status.st_size, num_rows=_num_rows(folder / str(name)))
             for name, status in shards.items()
             if name.writer == writer and name not in covered
         ]
@@ -72,6 +73,20 @@ def compact_folder(folder: Path, kind: Kind, *, closed_writers: Iterable[str], o
             merge_shards(folder, kind, group)
             num_merged += len(group)
     return num_merged
+
+
+def _num_rows(path: Path) -> int:
+    """Rows in a shard; 0 where that cannot be read: merging it will say why."""
+    try:
+        return _read_num_rows(path)
+    except (OSError, ValueError):
+        return 0
+
+
+@functools.lru_cache(maxsize=4096)
+def _read_num_rows(path: Path) -> int:
+    num_rows: int = pq.read_metadata(path).num_rows
+    return num_rows
 
 
 def drop_covered(folder: Path, *, grace_s: float = GRACE_S, now_s: float | None = None) -> tuple[int, int]:

@@ -11,6 +11,8 @@ from trackio_like.format.names import ShardName
 
 MAX_SHARD_BYTES: Final = 64 << 20
 """A merged shard is not made larger than about this: what a reader holds while it reads one."""
+MAX_SHARD_ROWS: Final = 2 << 20
+"""Nor of more rows than about this: a merge takes some 200 bytes of memory for each, however few bytes it has here."""
 FAN_IN: Final = 8
 """So many shards of one size class become one of the next: each row is rewritten a few times in all."""
 _SMALLEST_CLASS_BYTES: Final = 128 << 10
@@ -22,6 +24,7 @@ class SizedShard:
 
     name: ShardName
     num_bytes: int
+    num_rows: int
 
 
 def plan_merges(shards: Iterable[SizedShard], *, is_closed: bool) -> list[tuple[ShardName, ...]]:
@@ -43,12 +46,17 @@ def plan_merges(shards: Iterable[SizedShard], *, is_closed: bool) -> list[tuple[
 def _merge_all(ordered: Sequence[SizedShard]) -> list[tuple[ShardName, ...]]:
     groups: list[list[SizedShard]] = []
     for shard in ordered:
-        fits = groups and sum(s.num_bytes for s in groups[-1]) + shard.num_bytes <= MAX_SHARD_BYTES
-        if fits:
+        if groups and _fits(groups[-1], shard):
             groups[-1].append(shard)
         else:
             groups.append([shard])
     return [tuple(shard.name for shard in group) for group in groups if len(group) > 1]
+
+
+def _fits(group: Sequence[SizedShard], shard: SizedShard) -> bool:
+    num_bytes = shard.num_bytes + sum(s.num_bytes for s in group)
+    num_rows = shard.num_rows + sum(s.num_rows for s in group)
+    return num_bytes <= MAX_SHARD_BYTES and num_rows <= MAX_SHARD_ROWS
 
 
 def _merge_classes(ordered: Sequence[SizedShard]) -> list[tuple[ShardName, ...]]:
@@ -62,7 +70,7 @@ def _merge_classes(ordered: Sequence[SizedShard]) -> list[tuple[ShardName, ...]]
         if level > top:
             # Fewer than a full class: they wait, and do not keep an older full class from merging.
             group, top = [], level
-        if shard.num_bytes + sum(s.num_bytes for s in group) > MAX_SHARD_BYTES:
+        if not _fits(group, shard):
             break
         group.append(shard)
     if len(group) < FAN_IN:
