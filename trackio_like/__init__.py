@@ -16,9 +16,9 @@ from trackio_like.errors import ProjectNotFoundError, RunNotFoundError, TrackioL
 from trackio_like.tracking import Run, Tracker, alert, current_config, define_metric, finish, init, log, log_system
 
 if TYPE_CHECKING:
+    from trackio_like._show import show
     from trackio_like.query.api import Api
     from trackio_like.run.config import Config
-    from trackio_like._show import show
 
     config: Config
 
