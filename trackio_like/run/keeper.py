@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Final, Protocol
 
-DAEMON_CHECK_TICKS: Final = 5
+DAEMON_CHECK_TICKS: Final = 2
 
 
 class Kept(Protocol):
