@@ -13,8 +13,11 @@ from space_app.api.service import Service
 from tests.store.recording import Recorded
 from trackio_like.journal.frames import frame
 from trackio_like.query.api import Api
+from trackio_like.query.history import read_history
 from trackio_like.query.index import ProjectIndex
+from trackio_like.query.objects import read_objects
 from trackio_like.query.series import SeriesId
+from trackio_like.store.faults import Faults
 
 _FORKED = """
 import os, sys
@@ -147,3 +150,39 @@ def test_a_file_that_stays_unreadable_is_tried_and_named_once(tmp_path: Path, ca
     assert changes == [True, False, False, False]
     assert len(caplog.records) == len(index.faults) == 3
     assert index.run(run.run_id) is not None
+
+
+def test_a_damaged_record_is_named_and_counted_once(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    run = Recorded(tmp_path)
+    writer = run.writer()
+    for step in range(5):
+        run.log(writer, step, a=float(step))
+    writer.close()
+    [journal] = run.folder.journal.glob("*.journal")
+    data = bytearray(journal.read_bytes())
+    data[-60] ^= 255
+    journal.write_bytes(data)
+    index = ProjectIndex(tmp_path, "p")
+    index.refresh()
+    for _ in range(3):
+        assert read_history(run.folder.path, "metrics", faults=index.faults).num_rows == 4
+        read_objects(run.folder.path, faults=index.faults)
+    assert (index.faults.num_damaged_records, len(caplog.records)) == (1, 1)
+
+
+def test_rows_are_told_without_looking_at_the_shards_of_other_kinds(tmp_path: Path):
+    run = Recorded(tmp_path)
+    writer = run.writer()
+    writer.event("init", {"name": "n"})
+    run.log(writer, 0, a=1.0)
+    run.drop_journal(writer)
+    writer.close()
+    [metrics], [events] = run.shard_paths(), run.shard_paths("events")
+    faults = Faults()
+    metrics.write_bytes(b"")
+    assert read_objects(run.folder.path, faults=faults) == []
+    assert len(faults) == 0
+    events.write_bytes(b"")
+    assert read_history(run.folder.path, "metrics", faults=faults).num_rows == 0
+    assert metrics in faults
+    assert events not in faults

@@ -59,9 +59,8 @@ def read_history(run_folder: Path, kind: ScalarKind, *, keys: Sequence[str] | No
 
 def _look(run_folder: Path, kind: ScalarKind, faults: Faults) -> tuple[list[ShardRead], pa.Table]:
     """The shards to read, and the rows that are in none."""
-    delta = RunFollower(run_folder, faults=faults).advance()
-    reads = [read for read in delta.reads if read.shard.kind == kind]
-    return reads, _tail_table(delta.batches, kind, delta.seen[kind])
+    delta = RunFollower(run_folder, faults=faults, kinds=[kind]).advance()
+    return delta.reads, _tail_table(delta.batches, kind, delta.seen[kind])
 
 
 def _is_readable(read: ShardRead, faults: Faults) -> bool:

@@ -46,10 +46,9 @@ def read_objects(run_folder: Path, *, types: Collection[str] | None = None, faul
     """
     found: list[LoggedObject] = []
     for _ in range(_MAX_TRIES):
-        delta = RunFollower(run_folder, faults=faults).advance()
-        reads = [read for read in delta.reads if read.shard.kind == "objects"]
+        delta = RunFollower(run_folder, faults=faults, kinds=["objects"]).advance()
         try:
-            found = [*_unsealed(delta), *(item for read in reads for item in _sealed(read, faults))]
+            found = [*_unsealed(delta), *(item for read in delta.reads for item in _sealed(read, faults))]
             break
         except FileNotFoundError:
             continue  # compacted away in between

@@ -21,8 +21,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._paths: dict[Path, Signature | None] = {}
-        self.num_damaged_records = 0
-        """Records with a wrong checksum, in journals that are otherwise read."""
+        self._damaged: dict[Path, int] = {}
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -49,9 +48,21 @@ class Faults:
             self._paths.pop(path, None)
         return changed
 
+    @property
+    def num_damaged_records(self) -> int:
+        """Records with a wrong checksum, in journals that are otherwise read."""
+        return sum(self._damaged.values())
+
     def note_damage(self, path: Path, num_records: int) -> None:
-        """Notes damaged records in a journal that goes on being read."""
-        self.num_damaged_records += num_records
+        """Notes damaged records in a journal that goes on being read; warns when there are more than before.
+
+        Args:
+            path: the journal.
+            num_records: how many there are from its beginning on: several readers may meet the same.
+        """
+        if num_records <= self._damaged.get(path, 0):
+            return
+        self._damaged[path] = num_records
         _log.warning("%d damaged records are skipped, the others are read as usual: %s", num_records, path)
 
 

@@ -7,6 +7,7 @@ numbers all calls of a writer without a gap, so a batch that begins right behind
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -48,21 +49,23 @@ class Delta:
 class RunFollower:
     """One run's files; not thread-safe."""
 
-    def __init__(self, path: Path, *, faults: Faults) -> None:
+    def __init__(self, path: Path, *, faults: Faults, kinds: Sequence[Kind] = FOLLOWED) -> None:
         """Starts with nothing seen: the first `advance` hands over all rows.
 
         Args:
             path: the run's folder.
             faults: where skipped files are noted.
+            kinds: whose shards are followed; of others nothing is known but what journals hold.
         """
         self.path = path
+        self._kinds = tuple(kinds)
         self._faults = faults
         self._journals = JournalFollower(path / "journal", faults=faults)
-        self._folders: dict[Kind, WatchedFolder] = {kind: WatchedFolder(path / kind) for kind in FOLLOWED}
-        self._shards: dict[Kind, dict[ShardName, Shard | None]] = {kind: {} for kind in FOLLOWED}
-        self._plans: dict[Kind, list[Read]] = {kind: [] for kind in FOLLOWED}
-        self._covered: dict[Kind, dict[str, int]] = {kind: {} for kind in FOLLOWED}
-        self._seen: dict[Kind, dict[str, int]] = {kind: {} for kind in FOLLOWED}
+        self._folders: dict[Kind, WatchedFolder] = {kind: WatchedFolder(path / kind) for kind in self._kinds}
+        self._shards: dict[Kind, dict[ShardName, Shard | None]] = {kind: {} for kind in self._kinds}
+        self._plans: dict[Kind, list[Read]] = {kind: [] for kind in self._kinds}
+        self._covered: dict[Kind, dict[str, int]] = {kind: {} for kind in self._kinds}
+        self._seen: dict[Kind, dict[str, int]] = {kind: {} for kind in self._kinds}
 
     @property
     def headers(self) -> dict[str, Header]:
@@ -103,7 +106,7 @@ class RunFollower:
         spans = _contiguous_spans(delta.batches)
         if look_at_shards or self._journals.has_lost_tail or self._has_gap(delta.batches, spans):
             delta.has_new_listing = self._list_shards(spans)
-        for kind in FOLLOWED:
+        for kind in self._kinds:
             seen = self._seen[kind]
             if delta.has_new_listing:
                 delta.reads += self._unseen(kind, spans)
@@ -115,7 +118,7 @@ class RunFollower:
 
     def relist(self) -> None:
         """Forgets folder times, after a file that was listed turned out to be gone."""
-        for kind in FOLLOWED:
+        for kind in self._kinds:
             self._folders[kind] = WatchedFolder(self.path / kind)
 
     def _has_gap(self, batches: list[Batch], spans: Spans) -> bool:
@@ -125,12 +128,12 @@ class RunFollower:
         if any(batch.header.writer not in spans for batch in batches):
             return True
         return any(
-            first > self._seen[kind].get(writer, 0) + 1 for writer, (first, _) in spans.items() for kind in FOLLOWED
+            first > self._seen[kind].get(writer, 0) + 1 for writer, (first, _) in spans.items() for kind in self._kinds
         )
 
     def _list_shards(self, spans: Spans) -> bool:
         changed = False
-        for kind in FOLLOWED:
+        for kind in self._kinds:
             for _ in range(_MAX_LISTINGS):
                 if not self._folders[kind].refresh():
                     break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from trackio_like.format.names import JournalName
@@ -19,6 +20,7 @@ class JournalFollower:
         self._folder = WatchedFolder(folder)
         self._faults = faults
         self._tails: dict[JournalName, JournalTail] = {}
+        self._num_damaged: Counter[JournalName] = Counter()
         self.headers: dict[str, Header] = {}
         """Who wrote each journal that was ever seen here, by writer."""
         self.has_lost_tail = False
@@ -54,7 +56,8 @@ class JournalFollower:
                 if tail.header is not None and name.writer not in self.headers:
                     self.headers[name.writer] = tail.header
                 if chunk is not None and chunk.num_damaged:
-                    self._faults.note_damage(tail.path, chunk.num_damaged)
+                    self._num_damaged[name] += chunk.num_damaged
+                    self._faults.note_damage(tail.path, self._num_damaged[name])
                 batch = None if chunk is None else to_batch(chunk)
                 if batch is not None:
                     batches.append(batch)
