@@ -312,3 +312,14 @@ def test_every_call_is_there_as_soon_as_it_returned(tmp_path: Path):
         writer.event("finish", {"state": "finished"})
         assert found.state == "finished"
         writer.close()
+
+
+@pytest.mark.parametrize("keys", [[], ["none"], "none", ["\ud800"], ["", "a\x00"]])
+def test_keys_that_do_not_exist_have_no_rows(tmp_path: Path, keys: Any):
+    run = Recorded(tmp_path)
+    writer = run.writer()
+    run.log(writer, 0, a=1.0)
+    [found] = Api(tmp_path).runs("p")
+    assert found.history(keys).num_rows == found.system(keys).num_rows == 0
+    assert all(len(found.series(key).x) == 0 for key in keys)
+    writer.close()

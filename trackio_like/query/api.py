@@ -296,7 +296,17 @@ def _joined(arrays: Sequence[Floats]) -> Floats:
 def _key_list(keys: str | Iterable[str] | None) -> list[str] | None:
     if keys is None:
         return None
-    return [keys] if isinstance(keys, str) else list(keys)
+    wanted = [keys] if isinstance(keys, str) else list(keys)
+    return [key for key in wanted if _is_text(key)]
+
+
+def _is_text(key: str) -> bool:
+    """Whether it can be a key at all: UTF-8 has no half surrogates, and DuckDB refuses them."""
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _similar(wanted: str, known: Iterable[str]) -> str:
