@@ -186,3 +186,14 @@ def test_rows_are_told_without_looking_at_the_shards_of_other_kinds(tmp_path: Pa
     assert read_history(run.folder.path, "metrics", faults=faults).num_rows == 0
     assert metrics in faults
     assert events not in faults
+
+
+def test_a_run_of_which_a_file_went_before_it_was_read_is_read_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    run = sealed_run(tmp_path)
+    index = ProjectIndex(tmp_path, "p")
+    index.refresh()
+    index.faults.add(run.folder.path / "metrics" / "box-1-aa-1-9.parquet", FileNotFoundError())
+    assert index.refresh()
+    assert [found.summaries["metrics"].num_rows for found in index.runs(since=1)] == [3]
+    assert not index.refresh()
+    assert (len(index.faults), caplog.records) == (0, [])

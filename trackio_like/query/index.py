@@ -86,6 +86,7 @@ class ProjectIndex:
         looks_at_all = now_s >= self._next_look_s
         if looks_at_all:
             self._next_look_s = now_s + self._look_interval_s
+        if looks_at_all or self.faults.has_vanished:
             changed |= self._retry_skipped()
         return self._advance(list(self._runs.values()), looks_at_all=looks_at_all, has_changed=changed)
 

@@ -22,6 +22,8 @@ class Faults:
     def __init__(self) -> None:
         self._paths: dict[Path, Signature | None] = {}
         self._damaged: dict[Path, int] = {}
+        self.has_vanished = False
+        """Whether a file went between listing and reading since `forget_changed`: its rows are elsewhere now."""
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -30,8 +32,12 @@ class Faults:
         return path in self._paths
 
     def add(self, path: Path, reason: object) -> None:
-        """Notes that a file is skipped; warns the first time."""
+        """Notes that a file is skipped; warns the first time, unless it was just compacted away."""
         if path in self._paths:
+            return
+        if isinstance(reason, FileNotFoundError) and not os.path.lexists(path):
+            self._paths[path] = None
+            self.has_vanished = True
             return
         is_passing = isinstance(reason, OSError) and reason.errno in _PASSING
         self._paths[path] = None if is_passing else _signature(path)
@@ -43,6 +49,7 @@ class Faults:
         Returns:
             Their paths, worth another try.
         """
+        self.has_vanished = False
         changed = [path for path, known in list(self._paths.items()) if known is None or _signature(path) != known]
         for path in changed:
             self._paths.pop(path, None)
