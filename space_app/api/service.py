@@ -306,11 +306,14 @@ def _identity(run: RunIndex) -> dict[str, Any]:
 
 
 def _last_touch(run_folder: Path) -> tuple[int, bool]:
-    """When a run's files last changed, and whether it has a journal, without reading any."""
-    journals = [name for name in _names_in(run_folder / "journal") if JournalName.parse(name) is not None]
-    paths = [run_folder / "metrics", run_folder / "events", run_folder / "journal"]
-    paths += [run_folder / "journal" / name for name in journals]
-    return max(map(_mtime_ns, paths)) // 1000, bool(journals)
+    """When a run's rows were last written, microseconds since the epoch, and whether it has a journal; reads no file.
+
+    Folders' own times say nothing: compaction changes them long after a run ended.
+    """
+    folder = run_folder / "journal"
+    journals = [folder / name for name in _names_in(folder) if JournalName.parse(name) is not None]
+    shards = [folder / name for folder in (run_folder / "metrics", run_folder / "events") for name in _names_in(folder)]
+    return max(map(_mtime_ns, journals or shards), default=0) // 1000, bool(journals)
 
 
 def _names_in(folder: Path) -> list[str]:

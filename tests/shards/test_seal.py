@@ -2,6 +2,8 @@
 
 import datetime
 import math
+import os
+import time
 
 import duckdb
 import numpy as np
@@ -16,7 +18,7 @@ from tests.shards.conftest import WRITER, make_header, read_kind, read_metrics, 
 from trackio_like.format.names import RunFolder
 from trackio_like.format.schemas import SCHEMAS, SUMMARY_COLUMNS, parse_footer
 from trackio_like.journal.writer import JournalWriter
-from trackio_like.shards.compact import compact_folder, merge_shards, summarise_table
+from trackio_like.shards.compact import compact_folder, drop_covered, merge_shards, summarise_table
 from trackio_like.shards.files import read_info
 from trackio_like.shards.seal import WriterSealer
 
@@ -291,3 +293,18 @@ def test_a_length_that_is_damaged_keeps_the_file_aside_for_what_stands_behind_it
     sealer.drop_journal()
     assert [row["value"] for row in read_kind(folder, "metrics")] == [0.0, 1.0, 2.0, 5.0]
     assert [p.name for p in folder.journal.iterdir()] == [f"{path.name}.damaged"]
+
+
+def test_a_merged_shard_keeps_the_time_of_its_rows_and_covered_ones_their_grace(folder, journal):
+    sealer = WriterSealer(folder, WRITER)
+    path = folder.shards("metrics")
+    for step in range(2):
+        journal.metrics(step, ("a",), [1.0])
+        sealer.seal()
+    then = time.time() - 1000
+    for name in shard_names(path):
+        os.utime(path / str(name), (then, then))
+    compact(folder)
+    assert newest(folder).stat().st_mtime == pytest.approx(then)
+    assert drop_covered(path, grace_s=60) == (0, 2)
+    assert drop_covered(path, grace_s=60, now_s=time.time() + 61) == (2, 0)

@@ -104,7 +104,8 @@ def drop_covered(folder: Path, *, grace_s: float = GRACE_S, now_s: float | None 
     shards = list_shards(folder)
     num_dropped = num_waiting = 0
     for name, by in covered_by_others(shards).items():
-        if now - shards[by].st_mtime < grace_s:
+        # Its change time: a merged shard carries the modification time of its rows.
+        if now - shards[by].st_ctime < grace_s:
             num_waiting += 1
             continue
         with contextlib.suppress(FileNotFoundError):
@@ -151,7 +152,9 @@ def merge_shards(folder: Path, kind: Kind, group: Sequence[ShardName]) -> ShardN
         infos.append(info)
     table = _sorted(pa.concat_tables(tables).unify_dictionaries().combine_chunks(), kind)
     merged = replace(infos[0], num_rows=table.num_rows, summary=_summary(table, kind, infos))
-    write_shard(folder, name, kind, table, info=merged, compression_level=_MERGED_LEVEL)
+    # A shard's time says when its rows were sealed: an old run must not look active because it was compacted.
+    mtime_ns = max(os.stat(folder / str(part)).st_mtime_ns for part in group)
+    write_shard(folder, name, kind, table, info=merged, compression_level=_MERGED_LEVEL, mtime_ns=mtime_ns)
     return name
 
 

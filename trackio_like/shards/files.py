@@ -39,7 +39,14 @@ class ShardInfo:
 
 
 def write_shard(
-    folder: Path, name: ShardName, kind: Kind, table: pa.Table, *, info: ShardInfo, compression_level: int
+    folder: Path,
+    name: ShardName,
+    kind: Kind,
+    table: pa.Table,
+    *,
+    info: ShardInfo,
+    compression_level: int,
+    mtime_ns: int | None = None,
 ) -> Path:
     """Writes a shard beside its place and renames it there, durably.
 
@@ -50,6 +57,7 @@ def write_shard(
         table: rows in the kind's schema; string columns may be dictionary-coded.
         info: what the footer says.
         compression_level: zstd level.
+        mtime_ns: modification time to give the file, nanoseconds since the epoch; now where None.
 
     Returns:
         Where the shard is now.
@@ -78,6 +86,8 @@ def write_shard(
                 writer.add_key_value_metadata(metadata)
             sink.flush()
             os.fsync(sink.fileno())
+        if mtime_ns is not None:
+            os.utime(draft, ns=(mtime_ns, mtime_ns))
         target = folder / str(name)
         os.replace(draft, target)
     except BaseException:
