@@ -43,7 +43,7 @@ def test_a_chart_is_enlarged_with_the_keyboard_and_closed_with_escape(open_view,
     assert dialog.locator("canvas").bounding_box()["width"] > 1000
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
-    assert page.evaluate("document.activeElement.dataset.key") == "line"
+    expect(card(page, "line")).to_be_focused()
 
 
 def test_a_pinned_chart_stands_at_the_top_also_after_a_reload(open_view, page):
