@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 THREAD_PREFIX = "trackio-like-"
-DAEMON_MODULE = "trackio_like.sync"
+DAEMON_MODULE = "trackio_like.daemon"
 END_TIMEOUT_S = 10.0
 """How long a thread or child that was told to end may take; a busy machine needs some of it."""
 

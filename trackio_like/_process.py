@@ -79,7 +79,7 @@ class Process:
 
 def _seal_now(root: Path) -> None:
     try:
-        importlib.import_module("trackio_like.sync.once").seal_root(root)
+        importlib.import_module("trackio_like.daemon.once").seal_root(root)
     except (OSError, ValueError) as error:
         warn_user(
             f"{root} could not be sealed ({error}). Nothing is lost: every row is in its journal, "

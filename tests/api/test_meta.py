@@ -5,8 +5,8 @@ import time
 
 import trackio_like as trackio
 from space_app.api.service import Service
-from trackio_like.sync.once import seal_root
-from trackio_like.sync.root_sealer import RootSealer
+from trackio_like.daemon.once import seal_root
+from trackio_like.daemon.root_sealer import RootSealer
 
 
 def test_an_old_project_is_not_active_because_it_was_compacted(root):

@@ -19,7 +19,7 @@ STAGES = {
     "trackio_like.run": 1,
     "trackio_like.journal": 2,
     "trackio_like.shards": 3,
-    "trackio_like.sync": 4,
+    "trackio_like.daemon": 4,
     "trackio_like.store": 5,
     "trackio_like.query": 6,
     "space_app.api": 7,

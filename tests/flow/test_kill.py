@@ -43,7 +43,7 @@ def daemons(root):
             words = process.cmdline()
         except psutil.Error:
             continue
-        if "trackio_like.sync" in words and str(root) in words:
+        if "trackio_like.daemon" in words and str(root) in words:
             found.append(process)
     return found
 

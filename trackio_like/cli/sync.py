@@ -16,7 +16,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from trackio_like.sync.once import seal_root
+    from trackio_like.daemon.once import seal_root
 
     root = options.root or Settings.from_env().root
     if not root.is_dir():

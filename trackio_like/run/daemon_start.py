@@ -15,7 +15,7 @@ from trackio_like._settings import Settings, child_environment
 from trackio_like.run.guard import warn_user
 from trackio_like.run.hostlock import daemon_lock, private_folder
 
-DAEMON_MODULE: Final = "trackio_like.sync"
+DAEMON_MODULE: Final = "trackio_like.daemon"
 MAX_LOG_BYTES: Final = 1 << 20
 """A longer log of the daemons is put aside, in place of the one before."""
 _PACKAGE_FOLDER = Path(__file__).resolve().parent.parent.parent

@@ -9,7 +9,7 @@ from typing import Final
 
 from trackio_like._settings import Settings
 from trackio_like.run.hostlock import HostLock, daemon_lock
-from trackio_like.sync.root_sealer import RootSealer
+from trackio_like.daemon.root_sealer import RootSealer
 
 logger = logging.getLogger(__name__)
 _ELECTION_TRIES: Final = 10

@@ -1,4 +1,4 @@
-"""`python -m trackio_like.sync ROOT`: the daemon as a process of its own; started by `init()`."""
+"""`python -m trackio_like.daemon ROOT`: the daemon as a process of its own; started by `init()`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 from trackio_like._settings import Settings
-from trackio_like.sync.daemon import serve
+from trackio_like.daemon.loop import serve
 
 
 class _WithoutPandas(MetaPathFinder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trackio_like.sync.root_sealer import PassReport, RootSealer
+from trackio_like.daemon.root_sealer import PassReport, RootSealer
 
 
 def seal_root(root: Path) -> PassReport:

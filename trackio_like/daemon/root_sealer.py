@@ -21,9 +21,9 @@ from trackio_like.shards.compact import compact_folder, drop_covered, list_shard
 from trackio_like.shards.files import ShardInfo, write_shard
 from trackio_like.shards.seal import WriterSealer
 from trackio_like.shards.tables import event_table
-from trackio_like.sync.discover import JournalFinder, run_folders
-from trackio_like.sync.lease import KEEP_ADOPTED_S, Lease
-from trackio_like.sync.retry import Retry
+from trackio_like.daemon.discover import JournalFinder, run_folders
+from trackio_like.daemon.lease import KEEP_ADOPTED_S, Lease
+from trackio_like.daemon.retry import Retry
 
 logger = logging.getLogger(__name__)
 KINDS: Final[tuple[Kind, ...]] = tuple(SCHEMAS)

@@ -11,9 +11,9 @@ from tests.shards.conftest import make_header, read_kind, read_metrics, shard_na
 from trackio_like.format.names import RunFolder
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.run.host import host_identity, process_started
-from trackio_like.sync.lease import HOSTS_FOLDER, KEEP_ADOPTED_S, LEASE_S, Lease
-from trackio_like.sync.retry import HOPELESS_AFTER, LONGEST_DELAY_S, Retry
-from trackio_like.sync.root_sealer import RootSealer
+from trackio_like.daemon.lease import HOSTS_FOLDER, KEEP_ADOPTED_S, LEASE_S, Lease
+from trackio_like.daemon.retry import HOPELESS_AFTER, LONGEST_DELAY_S, Retry
+from trackio_like.daemon.root_sealer import RootSealer
 
 
 def own_header(**changes):

@@ -9,9 +9,9 @@ import trackio_like as trackio
 from tests.flow.conftest import until
 from trackio_like._settings import Settings
 from trackio_like.run.hostlock import HostLock, daemon_lock
-from trackio_like.sync.daemon import serve
-from trackio_like.sync.once import seal_root
-from trackio_like.sync.thread import start
+from trackio_like.daemon.loop import serve
+from trackio_like.daemon.once import seal_root
+from trackio_like.daemon.thread import start
 
 HOLD = """
 import sys

@@ -6,7 +6,7 @@ import logging
 import threading
 
 from trackio_like._settings import Settings
-from trackio_like.sync.daemon import serve
+from trackio_like.daemon.loop import serve
 
 logger = logging.getLogger(__name__)
 
