@@ -8,10 +8,10 @@ import threading
 import trackio_like as trackio
 from tests.flow.conftest import until
 from trackio_like._settings import Settings
-from trackio_like.run.hostlock import HostLock, daemon_lock
 from trackio_like.daemon.loop import serve
 from trackio_like.daemon.once import seal_root
 from trackio_like.daemon.thread import start
+from trackio_like.run.hostlock import HostLock, daemon_lock
 
 HOLD = """
 import sys

@@ -8,12 +8,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.shards.conftest import make_header, read_kind, read_metrics, shard_names
-from trackio_like.format.names import RunFolder
-from trackio_like.journal.writer import JournalWriter
-from trackio_like.run.host import host_identity, process_started
 from trackio_like.daemon.lease import HOSTS_FOLDER, KEEP_ADOPTED_S, LEASE_S, Lease
 from trackio_like.daemon.retry import HOPELESS_AFTER, LONGEST_DELAY_S, Retry
 from trackio_like.daemon.root_sealer import RootSealer
+from trackio_like.format.names import RunFolder
+from trackio_like.journal.writer import JournalWriter
+from trackio_like.run.host import host_identity, process_started
 
 
 def own_header(**changes):

@@ -8,8 +8,8 @@ import time
 from typing import Final
 
 from trackio_like._settings import Settings
-from trackio_like.run.hostlock import HostLock, daemon_lock
 from trackio_like.daemon.root_sealer import RootSealer
+from trackio_like.run.hostlock import HostLock, daemon_lock
 
 logger = logging.getLogger(__name__)
 _ELECTION_TRIES: Final = 10

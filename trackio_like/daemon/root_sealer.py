@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from trackio_like.daemon.discover import JournalFinder, run_folders
+from trackio_like.daemon.lease import KEEP_ADOPTED_S, Lease
+from trackio_like.daemon.retry import Retry
 from trackio_like.format.names import Kind, RunFolder, ShardName, new_writer_id
 from trackio_like.format.records import EventRecord, Header
 from trackio_like.format.schemas import SCHEMAS
@@ -21,9 +24,6 @@ from trackio_like.shards.compact import compact_folder, drop_covered, list_shard
 from trackio_like.shards.files import ShardInfo, write_shard
 from trackio_like.shards.seal import WriterSealer
 from trackio_like.shards.tables import event_table
-from trackio_like.daemon.discover import JournalFinder, run_folders
-from trackio_like.daemon.lease import KEEP_ADOPTED_S, Lease
-from trackio_like.daemon.retry import Retry
 
 logger = logging.getLogger(__name__)
 KINDS: Final[tuple[Kind, ...]] = tuple(SCHEMAS)
