@@ -34,6 +34,20 @@ class Settings:
     """Whether SIGTERM records the state `terminated` before the process ends."""
     is_strict: bool = False
     """Whether what would be a warning is raised: for tests."""
+    space_id: str | None = None
+    """The Space that shows the runs; its bucket or dataset is where rows are sent."""
+    bucket_id: str | None = None
+    """The bucket that rows are sent to."""
+    dataset_id: str | None = None
+    """The dataset that rows are sent to."""
+    server_url: str | None = None
+    """The self-hosted server that rows are sent to; the write token may stand in its query."""
+    write_token: str | None = None
+    """Allows to write to a self-hosted server; on its own machine, the token that it asks for."""
+    read_token: str | None = None
+    """What a self-hosted server asks of those who only look; None lets everybody look."""
+    space_read_token: str | None = None
+    """A token that may only read, for a private Space to read its private bucket with."""
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] = os.environ) -> Settings:
@@ -52,7 +66,18 @@ class Settings:
             idle_exit_s=_seconds(env, "TRACKIO_IDLE_EXIT_S", default.idle_exit_s),
             handles_sigterm=_flag(env, "TRACKIO_HANDLE_SIGTERM"),
             is_strict=_flag(env, "TRACKIO_STRICT"),
+            space_id=env.get("TRACKIO_SPACE_ID") or None,
+            bucket_id=env.get("TRACKIO_BUCKET_ID") or None,
+            dataset_id=env.get("TRACKIO_DATASET_ID") or None,
+            server_url=env.get("TRACKIO_SERVER_URL") or None,
+            write_token=env.get("TRACKIO_WRITE_TOKEN") or None,
+            read_token=env.get("TRACKIO_READ_TOKEN") or None,
+            space_read_token=env.get("TRACKIO_SPACE_READ_TOKEN") or None,
         )
+
+    def __repr__(self) -> str:
+        """Without the tokens and without what a URL may hide."""
+        return f"Settings(root={str(self.root)!r}, daemon={self.daemon!r})"
 
 
 VARIABLES: Final[Mapping[str, str]] = {
@@ -64,6 +89,13 @@ VARIABLES: Final[Mapping[str, str]] = {
     "TRACKIO_IDLE_EXIT_S": "idle_exit_s",
     "TRACKIO_HANDLE_SIGTERM": "handles_sigterm",
     "TRACKIO_STRICT": "is_strict",
+    "TRACKIO_SPACE_ID": "space_id",
+    "TRACKIO_BUCKET_ID": "bucket_id",
+    "TRACKIO_DATASET_ID": "dataset_id",
+    "TRACKIO_SERVER_URL": "server_url",
+    "TRACKIO_WRITE_TOKEN": "write_token",
+    "TRACKIO_READ_TOKEN": "read_token",
+    "TRACKIO_SPACE_READ_TOKEN": "space_read_token",
 }
 """Every variable of ours, and the field it sets."""
 
@@ -78,6 +110,16 @@ def default_root(env: Mapping[str, str]) -> Path:
         return Path(env["HF_HOME"]).expanduser() / "trackio_like"
     cache = env.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(cache).expanduser() / "huggingface" / "trackio_like"
+
+
+def hub_endpoint(env: Mapping[str, str] = os.environ) -> str:
+    """The Hub: `HF_ENDPOINT`, else the public one; without a slash at the end."""
+    return (env.get("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
+
+
+def hub_token(env: Mapping[str, str] = os.environ) -> str | None:
+    """The token that the environment names for the Hub: a login that only this process may know of."""
+    return env.get("HF_TOKEN") or env.get("HUGGING_FACE_HUB_TOKEN") or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,5 +218,7 @@ __all__ = [
     "child_environment",
     "default_root",
     "has_screen",
+    "hub_endpoint",
+    "hub_token",
     "rank_from_env",
 ]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trackio_like._settings import VARIABLES, Settings, child_environment, rank_from_env
+from trackio_like._settings import VARIABLES, Settings, child_environment, hub_endpoint, hub_token, rank_from_env
 
 
 def rank(parent="agent 1", **env):
@@ -30,6 +30,13 @@ def test_an_empty_environment_gives_the_documented_defaults():
         "idle_exit_s": 30.0,
         "handles_sigterm": False,
         "is_strict": False,
+        "space_id": None,
+        "bucket_id": None,
+        "dataset_id": None,
+        "server_url": None,
+        "write_token": None,
+        "read_token": None,
+        "space_read_token": None,
     }
 
 
@@ -58,11 +65,30 @@ def test_every_setting_has_a_variable_that_reaches_it():
         "TRACKIO_IDLE_EXIT_S": "4",
         "TRACKIO_HANDLE_SIGTERM": "yes",
         "TRACKIO_STRICT": "on",
+        "TRACKIO_SPACE_ID": "me/board",
+        "TRACKIO_BUCKET_ID": "me/rows",
+        "TRACKIO_DATASET_ID": "me/rows",
+        "TRACKIO_SERVER_URL": "http://tracker:7860",
+        "TRACKIO_WRITE_TOKEN": "may-write",
+        "TRACKIO_READ_TOKEN": "may-read",
+        "TRACKIO_SPACE_READ_TOKEN": "hf_reads",
     }
     assert values.keys() == VARIABLES.keys()
     default, changed = Settings.from_env({"TRACKIO_DIR": "/b"}), Settings.from_env(values)
     for name in VARIABLES.values():
         assert getattr(default, name) != getattr(changed, name), name
+
+
+def test_settings_never_show_a_token():
+    settings = Settings.from_env({"TRACKIO_DIR": "/a", "TRACKIO_WRITE_TOKEN": "s3cret", "TRACKIO_READ_TOKEN": "s3cret"})
+    assert "s3cret" not in f"{settings} {settings!r}"
+
+
+def test_the_hub_is_the_one_that_the_environment_names():
+    assert hub_endpoint({}) == "https://huggingface.co"
+    assert hub_endpoint({"HF_ENDPOINT": "http://127.0.0.1:8899/"}) == "http://127.0.0.1:8899"
+    assert hub_token({}) is None
+    assert hub_token({"HF_TOKEN": "a", "HUGGING_FACE_HUB_TOKEN": "b"}) == "a"
 
 
 def test_a_process_alone_has_no_rank():
