@@ -46,6 +46,10 @@ class Settings:
     """Allows to write to a self-hosted server; on its own machine, the token that it asks for."""
     read_token: str | None = None
     """What a self-hosted server asks of those who only look; None lets everybody look."""
+    public_url: str | None = None
+    """Where others reach this machine's server: through a reverse proxy, and below a path."""
+    max_upload_mb: float = 1024.0
+    """The largest file that a self-hosted server takes, in MiB."""
     space_read_token: str | None = None
     """A token that may only read, for a private Space to read its private bucket with."""
 
@@ -72,6 +76,8 @@ class Settings:
             server_url=env.get("TRACKIO_SERVER_URL") or None,
             write_token=env.get("TRACKIO_WRITE_TOKEN") or None,
             read_token=env.get("TRACKIO_READ_TOKEN") or None,
+            public_url=env.get("TRACKIO_PUBLIC_URL") or None,
+            max_upload_mb=_size(env, "TRACKIO_MAX_UPLOAD_MB", default.max_upload_mb),
             space_read_token=env.get("TRACKIO_SPACE_READ_TOKEN") or None,
         )
 
@@ -95,6 +101,8 @@ VARIABLES: Final[Mapping[str, str]] = {
     "TRACKIO_SERVER_URL": "server_url",
     "TRACKIO_WRITE_TOKEN": "write_token",
     "TRACKIO_READ_TOKEN": "read_token",
+    "TRACKIO_PUBLIC_URL": "public_url",
+    "TRACKIO_MAX_UPLOAD_MB": "max_upload_mb",
     "TRACKIO_SPACE_READ_TOKEN": "space_read_token",
 }
 """Every variable of ours, and the field it sets."""
@@ -193,13 +201,21 @@ def _choice(env: Mapping[str, str], name: str, default: DaemonMode) -> DaemonMod
 
 
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+    return _positive(env, name, default, "is not a time; give seconds above 0")
+
+
+def _size(env: Mapping[str, str], name: str, default: float) -> float:
+    return _positive(env, name, default, "is not a size; give MiB above 0")
+
+
+def _positive(env: Mapping[str, str], name: str, default: float, fault: str) -> float:
     raw = env.get(name) or str(default)
     try:
         value = float(raw)
     except ValueError:
         value = -1.0
     if not 0 < value < 1e9:
-        raise ValueError(f"{name}={raw!r} is not a time; give seconds above 0, such as {default:g}.")
+        raise ValueError(f"{name}={raw!r} {fault}, such as {default:g}.")
     return value
 
 
