@@ -15,6 +15,8 @@ from trackio_like.errors import RemoteUnavailableError
 from trackio_like.hub.access import HubAccess
 from trackio_like.hub.calls import hub_calls
 
+_TIMEOUT_S: Final = 20.0
+"""A page of a listing takes the Hub less than a second; whoever waits for one wants to know soon."""
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -27,6 +29,8 @@ class RemoteFile:
     num_bytes: int
     content_hash: str
     """Changes when the content does; comparable within one remote only. Empty where the remote does not say."""
+    uploaded: str = ""
+    """When it came there, as a text that sorts by time; empty where the remote does not say."""
 
 
 def check_id(remote_id: str, what: str) -> str:
@@ -59,7 +63,12 @@ def list_bucket(access: HubAccess, bucket_id: str, prefix: str = "") -> list[Rem
     with hub_calls(f"list the bucket {bucket_id}"):
         return sorted(
             (
-                RemoteFile(path=item["path"], num_bytes=int(item["size"]), content_hash=item.get("xetHash") or "")
+                RemoteFile(
+                    path=item["path"],
+                    num_bytes=int(item["size"]),
+                    content_hash=item.get("xetHash") or "",
+                    uploaded=item.get("uploadedAt") or "",
+                )
                 for item in _pages(access, where)
                 if item["type"] == "file"
             ),
@@ -117,7 +126,7 @@ def get_json(access: HubAccess, path: str) -> Any:
     Raises:
         RemoteUnavailableError: it answered something that is no JSON, as the login page of a network does.
     """
-    response = get_session().get(access.endpoint + path, headers=access.headers)
+    response = get_session().get(access.endpoint + path, headers=access.headers, timeout=_TIMEOUT_S)
     hf_raise_for_status(response)
     return _json_of(response)
 
@@ -129,7 +138,7 @@ def _pages(access: HubAccess, path: str) -> Iterator[dict[str, Any]]:
     """
     url: str | None = f"{access.endpoint}{path}?recursive=true"
     while url is not None:
-        response = get_session().get(url, headers=access.headers)
+        response = get_session().get(url, headers=access.headers, timeout=_TIMEOUT_S)
         hf_raise_for_status(response)
         yield from _json_of(response)
         following = response.links.get("next", {}).get("url")
