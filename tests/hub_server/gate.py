@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tests.hub_server.access import Account, account_of
+from tests.hub_server.control import PATH as CONTROL_PATH
 from tests.hub_server.faults import serve_with_faults
 from tests.hub_server.wire import HubError
 from tests.hub_server.world import Record, World
@@ -34,7 +35,7 @@ class Gate:
         self._changed = changed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] == "/__ctl":
+        if scope["type"] != "http" or scope["path"] == CONTROL_PATH:
             await self._app(scope, receive, send)
             return
         world = self._world

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.hub_server.app import Services
+from tests.hub_server.control import Control
 from tests.hub_server.faults import Rule
 from tests.hub_server.gate import Gate
 from tests.hub_server.limits import Limits
 from tests.hub_server.serving import Ports
-from tests.hub_server.state import Bucket, Org, Token, User, new_token_value
+from tests.hub_server.state import Org, Token, User, new_token_value
+from tests.hub_server.truth import Truth
 from tests.hub_server.world import Record, World
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ _SAVE_DELAY_S = 0.2
 _ROLES = ("read", "write", "fineGrained", "oauth")
 
 
-class Hub:
+class Hub(Truth):
     """A running Hub. Every method may be called from any thread, at any time.
 
     Args:
@@ -40,12 +43,13 @@ class Hub:
         self._world = World(data_dir)
         self._world.at.endpoint, self._world.at.cdn_endpoint = self.endpoint, self.cdn_endpoint
         self._services = Services(self._world)
-        self.tokens: dict[str, str] = {}
-        """A write token of each account that `add_user` made."""
+        tokens = self._world.saved.tokens.values()
+        self.tokens = {token.user: token.value for token in tokens if token.role == "write" and token.is_valid()}
+        """A write token of each account."""
         self._is_save_due = False
         self._ports.start(
             [
-                Gate(self._services.app(), self._world, is_cdn=False, changed=self._changed),
+                Gate(self._services.app(Control(self).route()), self._world, is_cdn=False, changed=self._changed),
                 Gate(self._services.cdn.app(), self._world, is_cdn=True, changed=self._changed),
             ]
         )
@@ -183,6 +187,32 @@ class Hub:
 
         self._ports.call(change)
 
+    def users(self) -> list[str]:
+        return self._ports.call(lambda: sorted(self._world.saved.users))
+
+    def sign_in(self, user: str | None) -> None:
+        """Who the browser is logged in as at the Hub when an application asks for a login; None for nobody."""
+
+        def change() -> None:
+            self._world.logins.signed_in = user
+
+        self._ports.call(change)
+
+    def add_oauth_app(self) -> dict[str, str]:
+        """A new application that people log in to: the environment that a Space with `hf_oauth: true` has."""
+        client_id, client_secret = uuid.uuid4().hex, uuid.uuid4().hex
+
+        def add() -> None:
+            self._world.logins.apps[client_id] = client_secret
+
+        self._ports.call(add)
+        return {
+            "OAUTH_CLIENT_ID": client_id,
+            "OAUTH_CLIENT_SECRET": client_secret,
+            "OAUTH_SCOPES": "openid profile write-repos",
+            "OPENID_PROVIDER_URL": self.endpoint,
+        }
+
     def api(self, user: str | None = None, *, token: str | None = None) -> HfApi:
         """The real client: of an account that `add_user` made, of a token, or of nobody."""
         from huggingface_hub import HfApi
@@ -261,30 +291,6 @@ class Hub:
 
     def clear_requests(self) -> None:
         self._ports.call(self._world.log.clear)
-
-    # -- the truth ---------------------------------------------------------------------------------------------------
-
-    def bucket_files(self, bucket_id: str) -> dict[str, bytes]:
-        """Path to content of all that a bucket holds.
-
-        Raises:
-            KeyError: There is no such bucket.
-        """
-
-        def read() -> dict[str, bytes]:
-            files = self._bucket(bucket_id).files
-            return {path: self._services.cas.content(entry.xet_hash) for path, entry in files.items()}
-
-        return self._ports.call(read)
-
-    def bucket_ids(self) -> list[str]:
-        return self._ports.call(lambda: sorted(self._world.saved.buckets))
-
-    def bucket_is_private(self, bucket_id: str) -> bool:
-        return self._ports.call(lambda: self._bucket(bucket_id).private)
-
-    def _bucket(self, bucket_id: str) -> Bucket:
-        return self._world.saved.buckets[bucket_id]
 
 
 @contextmanager

@@ -107,6 +107,16 @@ class SpaceSettings:
     volumes: list[dict] = field(default_factory=list)
     num_restarts: int = 0
 
+    def rebuild(self) -> None:
+        """New files: a Space is built from them."""
+        self.stages = ["RUNNING"] if self.sdk == "static" else ["BUILDING", "APP_STARTING", "RUNNING"]
+
+    def restart(self) -> None:
+        """As a change of its settings does; a Space without an application has nothing to start."""
+        if self.sdk != "static" and self.stages[-1] != "NO_APP_FILE":
+            self.num_restarts += 1
+            self.stages = ["APP_STARTING", "RUNNING"]
+
 
 @dataclass(kw_only=True)
 class Repo:
