@@ -6,26 +6,24 @@ import difflib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from trackio_like._settings import Settings
 from trackio_like.errors import ProjectNotFoundError, RunNotFoundError
+from trackio_like.query.changes import DeletedRun, Purged, change_runs, list_deleted, plain_errors, purge_runs
+from trackio_like.query.drawn import DrawnSeries, joined, whole_series
 from trackio_like.query.fold import UNKNOWN
 from trackio_like.query.history import read_history
 from trackio_like.query.index import ProjectIndex
-from trackio_like.query.lanes import draw
 from trackio_like.query.objects import LoggedObject, read_objects
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery, curves
 from trackio_like.query.records import Alert, Attempt, Definition, Event, RunDescription
 from trackio_like.query.run_index import RunIndex
-from trackio_like.query.series import SeriesId
-from trackio_like.store.blocks import Floats
 from trackio_like.store.catalog import list_projects
+from trackio_like.store.changes import Change
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,17 +34,8 @@ _REFRESH_S: Final = 0.05
 Answer = TypeVar("Answer")
 
 
-class DrawnSeries(NamedTuple):
-    """A metric as it is drawn."""
-
-    x: Floats
-    """[K] steps, rising within each writer's points."""
-    y: Floats
-    """[K] values."""
-
-
 class Api:
-    """Reads a root. Safe to use from several threads; writes nothing."""
+    """Reads a root. Safe to use from several threads; writes only what `ApiRun` and it are told to change."""
 
     def __init__(self, root: str | os.PathLike[str] | None = None) -> None:
         """Reads nothing yet.
@@ -106,6 +95,44 @@ class Api:
                 return ApiRun(self, project, named[-1].run_id)
         known = _similar(name_or_id, [run.name for run in runs])
         raise RunNotFoundError(f"Project {project!r} has no run named {name_or_id!r}, and none of that id. {known}")
+
+    def deleted(self, project: str) -> list[DeletedRun]:
+        """The deleted runs of a project, the last deleted first: `restore` brings one back, `purge` removes them.
+
+        Raises:
+            ProjectNotFoundError: there is no such project; the message lists similar names.
+        """
+        with self._locked():
+            return list_deleted(self._project(project))
+
+    def restore(self, project: str, run_id: str) -> ApiRun:
+        """Brings a deleted run back.
+
+        Raises:
+            RunNotFoundError: there is no such run.
+            OSError: the disk refuses.
+        """
+        self.change(project, run_id, Change(type="restore"))
+        return ApiRun(self, project, run_id)
+
+    def purge(self, project: str, run_ids: Iterable[str] | None = None) -> Purged:
+        """Removes deleted runs for good. Those that are still running, and those that are not deleted, are kept.
+
+        Args:
+            project: the project's name.
+            run_ids: which runs; None for all deleted ones.
+
+        Raises:
+            RunNotFoundError: one of them does not exist; none is removed.
+            OSError: the disk refuses.
+        """
+        with self._locked(), plain_errors():
+            return purge_runs(self._project(project), None if run_ids is None else list(run_ids))
+
+    def change(self, project: str, run_id: str, change: Change) -> None:
+        """Changes a run; for `ApiRun`."""
+        with self._locked(), plain_errors():
+            change_runs(self._project(project), [run_id], change)
 
     def _project(self, project: str, *, run_id: str | None = None) -> ProjectIndex:
         """A project as it is now; where one run is asked about, that run."""
@@ -272,25 +299,60 @@ class ApiRun:
         if max_points is not None and max_points < 2:
             raise ValueError(f"max_points={max_points} is too few; ask for at least 2, or None for all.")
         if max_points is None:
-            return self._api.ask(self.project, self.id, lambda index, run: _whole_series(index, run, key))
+            return self._api.ask(self.project, self.id, lambda index, run: whole_series(index, run, key))
         buckets = min(max_points // 2, MAX_BUCKETS)
         query = PanelQuery(key=key, run_ids=(self.id,), num_buckets=buckets)
         found = self._api.ask(self.project, self.id, lambda index, _: curves(index, query))
-        return DrawnSeries(x=_joined([curve.x_K for curve in found]), y=_joined([curve.y_K for curve in found]))
+        return DrawnSeries(x=joined([curve.x_K for curve in found]), y=joined([curve.y_K for curve in found]))
+
+    def rename(self, name: str) -> None:
+        """Gives the run another name; works while it is running, and from any process.
+
+        Raises:
+            ValueError: the name is empty or too long.
+            OSError: the disk refuses.
+        """
+        self._change("rename", {"name": name})
+
+    def set_tags(self, tags: Iterable[str]) -> None:
+        """Replaces the run's tags.
+
+        Raises:
+            ValueError: they are too many, or one is empty or too long.
+            OSError: the disk refuses.
+        """
+        self._change("tags", {"tags": [tags] if isinstance(tags, str) else list(tags)})
+
+    def set_group(self, group: str | None) -> None:
+        """Puts the run into a group, or with None into no group.
+
+        Raises:
+            ValueError: the group is empty or too long.
+            OSError: the disk refuses.
+        """
+        self._change("group", {"group": group})
+
+    def delete(self) -> None:
+        """Deletes the run: it is no longer shown, and can be restored until it is purged.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        self._change("delete", {})
+
+    def restore(self) -> None:
+        """Brings the run back after `delete`.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        self._change("restore", {})
+
+    def _change(self, type_: str, payload: dict[str, Any]) -> None:
+        self._api.change(self.project, self.id, Change.parse(type_, payload))
 
     def _faults(self) -> Any:
         return self._api.ask(self.project, self.id, lambda index, _: index.faults)
-
-
-def _whole_series(index: ProjectIndex, run: RunIndex, key: str) -> DrawnSeries:
-    id_ = SeriesId(run_id=run.run_id, kind="metrics", key=key)
-    series = index.series([id_]).get(id_)
-    lanes = () if series is None else draw(series, axis="step", origin_us=run.origin_us, x_series=None)
-    return DrawnSeries(x=_joined([lane.x for lane in lanes]), y=_joined([lane.y for lane in lanes]))
-
-
-def _joined(arrays: Sequence[Floats]) -> Floats:
-    return np.concatenate([np.empty(0), *arrays])
 
 
 def _key_list(keys: str | Iterable[str] | None) -> list[str] | None:

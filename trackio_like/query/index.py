@@ -101,7 +101,7 @@ class ProjectIndex:
         cursor = self.cursor + 1
         for run in runs:
             was_visible = run.is_visible
-            looks = looks_at_all or not run.is_told_by_journals
+            looks = run.has_news_from_people() or looks_at_all or not run.is_told_by_journals
             if run.advance(cursor, cache=self.cache, liveness=self._liveness, look_at_shards=looks):
                 changed = True
                 self._note_change(run, cursor, was_visible=was_visible)
@@ -208,6 +208,11 @@ class ProjectIndex:
         """A run by its id, or None where there is none, or it is deleted."""
         run = self._runs.get(run_id)
         return run if run is not None and run.is_visible else None
+
+    def deleted_runs(self) -> list[RunIndex]:
+        """The deleted runs, oldest first."""
+        found = [run for run in self._runs.values() if run.changed_at > 0 and run.description.is_deleted]
+        return sorted(found, key=lambda run: (run.description.created_us or 0, run.run_id))
 
     def removed(self, *, since: int) -> list[str]:
         """The ids of the runs that went behind a cursor."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,7 @@ class RunIndex:
         self._signs: dict[str, _Signs] = {}
         self._dead: set[str] = set()
         self._tail: dict[ScalarKind, list[tuple[str, Block]]] = {kind: [] for kind in SCALAR_KINDS}
+        self._events_mtime_ns = 0
 
     @property
     def is_visible(self) -> bool:
@@ -77,6 +79,15 @@ class RunIndex:
     def is_told_by_journals(self) -> bool:
         """Whether journals show whatever happens next: there is one, or the run is over."""
         return self.changed_at > 0 and (self._follower.num_journals > 0 or self.description.state != RUNNING)
+
+    def has_news_from_people(self) -> bool:
+        """Whether an event came or went beside the journals since this was last asked: one look at a folder's time."""
+        try:
+            mtime_ns = os.stat(self.path / "events").st_mtime_ns
+        except OSError:
+            return False
+        before, self._events_mtime_ns = self._events_mtime_ns, mtime_ns
+        return mtime_ns != before
 
     @property
     def name(self) -> str:
