@@ -140,8 +140,12 @@ class Ledger:
     @property
     def num_rejected(self) -> int:
         """Files that are set aside."""
+        return len(self.all_rejected())
+
+    def all_rejected(self) -> dict[str, str]:
+        """Everything that is set aside, and why."""
         with self._lock:
-            return sum(map(len, self._rejected.values()))
+            return {path: why for run in self._rejected.values() for path, why in run.items()}
 
     def paths(self) -> Iterator[tuple[str, Stored]]:
         """Everything that the target holds, in no order."""
@@ -243,7 +247,7 @@ class Ledger:
         if self.compared_s is not None:
             records.append(["compared", self.compared_s])
         records += [["+", stored.stored_s, stored.num_bytes, path] for path, stored in self.paths()]
-        records += [["!", path, why] for run in self._rejected.values() for path, why in run.items()]
+        records += [["!", path, why] for path, why in self.all_rejected().items()]
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
         try:
             draft.write_bytes(_first_line() + b"".join(_format(record) for record in records))

@@ -8,6 +8,7 @@ import time
 from typing import Final
 
 from trackio_like._settings import Settings
+from trackio_like.daemon.fleet import Fleet
 from trackio_like.daemon.root_sealer import RootSealer
 from trackio_like.run.hostlock import HostLock, daemon_lock
 
@@ -17,7 +18,7 @@ _ELECTION_WAIT_S: Final = 0.01
 
 
 def serve(settings: Settings, stop: threading.Event, *, stays: bool = False) -> None:
-    """Seals a root until it is stopped or idle; returns at once where another daemon of this host does it.
+    """Seals and sends a root until it is stopped or idle; returns at once where another daemon of this host does it.
 
     Args:
         settings: the root and the intervals.
@@ -49,6 +50,14 @@ def _is_elected(lock: HostLock) -> bool:
 
 def _serve_locked(settings: Settings, stop: threading.Event, *, stays: bool) -> bool:
     """The loop proper; whether it was told to stop."""
+    fleet = Fleet(settings.root)
+    try:
+        return _seal_and_send(settings, stop, fleet, stays=stays)
+    finally:
+        fleet.close()
+
+
+def _seal_and_send(settings: Settings, stop: threading.Event, fleet: Fleet, *, stays: bool) -> bool:
     sealer = RootSealer(settings.root)
     last_work_s = time.monotonic()
     told = ""
@@ -56,13 +65,14 @@ def _serve_locked(settings: Settings, stop: threading.Event, *, stays: bool) -> 
         is_last = stop.is_set()
         try:
             report = sealer.run_pass()
+            fleet.tend()
         except OSError as error:
             if str(error) != told:  # else a disk that stays full would fill the log
                 told = str(error)
                 logger.warning("%s cannot be sealed now (%s); journals keep every row", settings.root, error)
         else:
             told = ""
-            if report.num_calls or report.num_open or report.num_waiting:
+            if report.num_calls or report.num_open or report.num_waiting or fleet.is_worth_staying:
                 last_work_s = time.monotonic()
         if is_last:
             return True

@@ -74,6 +74,14 @@ class SyncState:
         return None
 
 
+def messages(folder: TargetFolder) -> list[str]:
+    """What a person should be told of a target, each once; texts that stay the same while nothing changes."""
+    state = SyncState.load(folder)
+    if state is None:
+        return []
+    return [text for text in (state.note, state.message if state.is_bad else "") if text]
+
+
 def ask_to_hurry(folder: TargetFolder) -> None:
     """Lets the next pass come as soon as the target's limits allow, for somebody waits for it; idempotent."""
     with contextlib.suppress(OSError):  # it comes anyway, only later
@@ -91,4 +99,4 @@ def _hurry_path(folder: TargetFolder) -> Path:
     return folder.path / _HURRY_FILE
 
 
-__all__ = ["SyncState", "SyncWord", "ask_to_hurry", "hurry_asked_s"]
+__all__ = ["SyncState", "SyncWord", "ask_to_hurry", "hurry_asked_s", "messages"]

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trackio_like.daemon.ledger import Ledger
-from trackio_like.daemon.plan import plan_run
+from trackio_like.daemon.plan import LocalFile, plan_run, shard_of
 from trackio_like.daemon.scan import list_run, run_key
 from trackio_like.daemon.state import SyncState
+from trackio_like.daemon.state import ask_to_hurry as ask_for_pass
 from trackio_like.format.names import RunFolder
 from trackio_like.format.targets import Target, TargetFolder, targets_of
 from trackio_like.journal.reader import list_segments
@@ -90,6 +91,50 @@ def run_status(folder: RunFolder) -> RunStatus:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryStatus:
+    """How far some writers' rows are on their way to one target."""
+
+    num_files: int
+    num_files_stored: int
+    num_bytes: int
+    num_bytes_stored: int
+    is_complete: bool
+    """Whether all their calls are sealed, and all files are there or set aside."""
+
+
+def delivery(folder: RunFolder, known: TargetFolder, writers: Collection[str]) -> DeliveryStatus:
+    """How far the rows of some writers of a run are, and the run's media, whoever logged them.
+
+    Args:
+        folder: the run.
+        known: the target.
+        writers: the writers.
+
+    Raises:
+        OSError: a folder may not be read.
+    """
+    has_journals = any(name.writer in writers for name in list_segments(folder.journal))
+    files = [file for file in list_run(folder) if _is_of(file, writers)]
+    ledger = _ledger(known.ledger)
+    ledger.refresh()
+    rejected = ledger.rejected(run_key(folder)).keys()
+    plan = plan_run(files, ledger.run(run_key(folder)), rejected=rejected, now_s=0.0, grace_s=0.0)
+    num_bytes = sum(file.num_bytes for file in files)
+    return DeliveryStatus(
+        num_files=len(files),
+        num_files_stored=len(files) - len(plan.uploads),
+        num_bytes=num_bytes,
+        num_bytes_stored=num_bytes - plan.num_bytes,
+        is_complete=not has_journals and not plan.uploads,
+    )
+
+
+def _is_of(file: LocalFile, writers: Collection[str]) -> bool:
+    shard = shard_of(file.path)[1]
+    return shard is None or shard.writer in writers
+
+
 def is_complete(folder: RunFolder, known: TargetFolder) -> bool:
     """Whether a target holds everything that was logged into a run, by any writer.
 
@@ -111,4 +156,4 @@ def _ledger(path: Path) -> Ledger:
     return Ledger(path)
 
 
-__all__ = ["RunStatus", "TargetStatus", "is_complete", "run_status"]
+__all__ = ["DeliveryStatus", "RunStatus", "TargetStatus", "ask_for_pass", "delivery", "is_complete", "run_status"]

@@ -1,0 +1,70 @@
+"""The kinds of targets: how each is spoken to, with which tokens, and how much at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from trackio_like.daemon.plan import Limits
+from trackio_like.daemon.sender import Sender
+from trackio_like.format.targets import Target, TargetKind
+from trackio_like.run.credentials import load_token
+
+GRACE_S: Final = 420.0
+"""How long a covered shard stays: longer than the five minutes after which every reader has compared everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindOfTarget:
+    """What the executor has to know of a kind."""
+
+    make_sender: Callable[[Target, str], Sender]
+    """Speaks to a target with a token; asks for nothing yet."""
+    tokens: Callable[[Target], Iterable[str]]
+    """The tokens to try, best first; looked up anew each time."""
+    limits: Limits
+    is_hub: bool
+    """Whether `HF_HUB_OFFLINE` counts, and nothing works without a token."""
+
+
+# The Hub's client takes half a second to import: a daemon without targets does without.
+
+
+def _bucket(target: Target, token: str) -> Sender:
+    from trackio_like.daemon.bucket import BucketSender
+    from trackio_like.hub.access import HubAccess
+
+    return BucketSender(target, HubAccess.from_login(target.endpoint, token=token))
+
+
+def _dataset(target: Target, token: str) -> Sender:
+    from trackio_like.daemon.dataset import DatasetSender
+    from trackio_like.hub.access import HubAccess
+
+    return DatasetSender(target, HubAccess.from_login(target.endpoint, token=token))
+
+
+def hub_tokens(target: Target) -> Iterable[str]:
+    """This process's login, then the token that a training process left."""
+    from trackio_like.hub.access import login_tokens
+
+    return login_tokens(lambda: load_token(target.key))
+
+
+KINDS_OF_TARGETS: Final[Mapping[TargetKind, KindOfTarget]] = {
+    "bucket": KindOfTarget(
+        make_sender=_bucket,
+        tokens=hub_tokens,
+        limits=Limits(num_files=900, num_bytes=256 << 20, grace_s=GRACE_S),  # the client sends 1000 in one batch
+        is_hub=True,
+    ),
+    "dataset": KindOfTarget(
+        make_sender=_dataset,
+        tokens=hub_tokens,
+        limits=Limits(num_files=600, num_bytes=1 << 30, grace_s=GRACE_S),  # the Hub gives a commit 60 s
+        is_hub=True,
+    ),
+}
+
+__all__ = ["GRACE_S", "KINDS_OF_TARGETS", "KindOfTarget", "hub_tokens"]
