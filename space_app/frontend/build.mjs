@@ -8,7 +8,7 @@ const OUT = "../static/dist";
 await rm(OUT, { recursive: true, force: true });
 await mkdir(OUT, { recursive: true });
 const result = await build({
-  entryPoints: { app: "src/app.js" },
+  entryPoints: { app: "src/app.js", frozen: "src/frozen/frozen.css" },
   outdir: OUT,
   bundle: true,
   format: "esm",
@@ -25,10 +25,17 @@ const result = await build({
 
 const files = Object.entries(result.metafile.outputs);
 const [script, entry] = files.find(([, output]) => output.entryPoint === "src/app.js");
+const [frozenStyle] = files.find(([, output]) => output.entryPoint === "src/frozen/frozen.css");
+const [frozenScript] = files.find(([, output]) => output.entryPoint === "src/frozen/source.js");
 const chunks = entry.imports.filter((item) => item.kind === "import-statement").map((item) => basename(item.path));
-const manifest = { script: basename(script), style: basename(entry.cssBundle), preload: chunks.sort() };
+const manifest = { script: basename(script), style: basename(entry.cssBundle), preload: chunks.sort(), frozen_style: basename(frozenStyle), frozen_script: basename(frozenScript) };
 await writeFile(`${OUT}/manifest.json`, JSON.stringify(manifest, null, 2) + "\n");
 
-const licence = await readFile("node_modules/uplot/LICENSE", "utf8");
-const { version } = JSON.parse(await readFile("node_modules/uplot/package.json", "utf8"));
-await writeFile(`${OUT}/LICENSES.txt`, `uPlot ${version}\n\n${licence.trimEnd()}\n`);
+/** What is bundled, and what it is called by those who wrote it. */
+const LIBRARIES = { uplot: "uPlot", hyparquet: "hyparquet", fzstd: "fzstd" };
+const licences = await Promise.all(Object.entries(LIBRARIES).map(async ([folder, name]) => {
+  const { version } = JSON.parse(await readFile(`node_modules/${folder}/package.json`, "utf8"));
+  const licence = await readFile(`node_modules/${folder}/LICENSE`, "utf8");
+  return `${name} ${version}\n\n${licence.trimEnd()}\n`;
+}));
+await writeFile(`${OUT}/LICENSES.txt`, licences.join(`\n${"-".repeat(80)}\n\n`));

@@ -51,6 +51,7 @@ function start() {
   watchTabs();
   watchHealth();
   new Welcome();
+  if (TL.config.frozen) void import("./frozen/shell.js").then(({ beginShell }) => beginShell(mount, TL.state.tab));
   TL.start();
 }
 

@@ -106,7 +106,8 @@ export class Chart {
   }
 
   buckets(numRuns) {
-    const fair = Math.floor(POINTS_PER_CHART / 2 / numRuns);
+    // In steps, so that few answers differ: a frozen copy has them ready (BUCKETS in space_app/freeze).
+    const fair = Math.floor(POINTS_PER_CHART / 2 / numRuns / 75) * 75;
     const wide = Math.ceil((this.area.clientWidth || 400) / 2 / 75) * 75;
     return Math.max(50, Math.min(MAX_BUCKETS * (this.isLarge ? 2 : 1), wide, fair));
   }

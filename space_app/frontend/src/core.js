@@ -2,28 +2,17 @@
 
 import { Poller, rhythm } from "./poller.js";
 import { selected } from "./selection.js";
+import { sourceOf } from "./source.js";
 import { formatState, parseState } from "./state.js";
 import { Store } from "./store.js";
-import { decode } from "./wire.js";
 
 const META_EVERY_MS = 5000;
-
-/** An address of this server, below whatever path the page is mounted at. */
-export const url = (path) => new URL(path, document.baseURI);
-
-/** Reads JSON from a route; an answer that is not 2xx becomes an error with the server's words. */
-export async function getJson(path, parameters = {}) {
-  const address = url(path);
-  for (const [name, value] of Object.entries(parameters)) if (value !== null && value !== undefined) address.searchParams.set(name, value);
-  const response = await fetch(address);
-  if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? `${response.status} ${response.statusText}`);
-  return response.json();
-}
 
 class Core {
   constructor() {
     this.state = parseState(location.search);
     this.config = JSON.parse(document.getElementById("tl-config")?.textContent ?? "{}");
+    this.source = sourceOf(this.config);
     this.store = null;
     this.projects = [];
     this.charts = new Set();
@@ -36,7 +25,7 @@ class Core {
     this.poller = new Poller({
       ask: (signal) => this.ask(signal),
       onHealth: (failures) => this.emit("health", failures),
-      rhythmMs: rhythm(location.hostname),
+      rhythmMs: this.source.isLive ? rhythm(location.hostname) : Infinity,
     });
   }
 
@@ -139,14 +128,13 @@ class Core {
   }
 
   async ask(signal) {
-    if (!this.hasMeta || performance.now() - this.metaAt > META_EVERY_MS || !this.store) await this.askMeta(signal);
+    const isOld = this.source.isLive && performance.now() - this.metaAt > META_EVERY_MS;
+    if (!this.hasMeta || isOld || !this.store) await this.askMeta(signal);
     if (this.store) await this.askChanges(this.store, signal);
   }
 
   async askMeta(signal) {
-    const response = await fetch(url("t/meta"), { signal });
-    if (!response.ok) throw new Error(`The server answered ${response.status} to t/meta.`);
-    const meta = await response.json();
+    const meta = await this.source.meta(signal);
     this.metaAt = performance.now();
     this.hasMeta = true;
     if (meta.poll_ms) this.poller.rhythmMs = Math.max(meta.poll_ms, rhythm(location.hostname));
@@ -163,20 +151,20 @@ class Core {
       if (question) questions.set(question.panel.id, { chart, ...question });
     }
     const body = { project: store.project, epoch: store.epoch, cursor: store.cursor, want_runs: true, ...shared(questions) };
-    const response = await fetch(url("t/poll"), {
-      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal,
-    });
-    if (response.status === 404) {
+    const answer = await this.source.poll(body, signal);
+    if (!answer) {
       // A link to a project that is not there (yet, or any more): the page says so and keeps looking.
       this.metaAt = -Infinity;
       store.isMissing = true;
       this.emit("projects");
       return;
     }
-    if (!response.ok) throw new Error(`The server answered ${response.status} to t/poll.`);
-    const { header, arrays } = decode(await response.arrayBuffer());
+    const { header, arrays, pending } = answer;
     if (store !== this.store) return;
+    // A frozen copy answers a chart as soon as its file is there.
+    for (const id of pending ?? []) questions.delete(id);
     this.take(store, header, arrays, questions);
+    if (pending?.size) this.poller.poke();
   }
 
   take(store, header, arrays, questions) {

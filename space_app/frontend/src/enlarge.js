@@ -1,12 +1,10 @@
 // One chart over the whole page, the menu of a chart, and what can be downloaded from it.
 
 import { Chart, settingsOf, zoomOf } from "./chart.js";
-import { TL, url } from "./core.js";
+import { TL } from "./core.js";
 import { button, copyText, download, h, nameNode } from "./dom.js";
 import { csvCell } from "./format.js";
 import { colours } from "./theme.js";
-
-const MOST_ROWS = 1_000_000;
 
 let open = null;
 
@@ -130,7 +128,7 @@ function menuItem(label, act) {
 
 const safeName = (text) => text.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 120) || "chart";
 
-/** Every raw point of the selected runs, each run's rows from the server, with the run's name and id in front. */
+/** Every raw point of the selected runs, each run's rows as they were logged, with the run's name and id in front. */
 export async function downloadCsv(key) {
   const { store } = TL;
   const runs = TL.selectedRuns.filter((id) => key in (store.runs.get(id)?.last ?? {}));
@@ -139,12 +137,9 @@ export async function downloadCsv(key) {
   let head = null;
   const lines = [];
   for (const id of runs) {
-    const address = url("t/rows");
-    const query = { project: store.project, run: id, key, format: "csv", limit: MOST_ROWS, x0: zoom?.[0], x1: zoom?.[1] };
-    for (const [name, value] of Object.entries(query)) if (value !== undefined) address.searchParams.set(name, value);
-    const response = await fetch(address);
-    if (!response.ok) continue;
-    const [first, ...rest] = (await response.text()).split(/\r?\n/);
+    const text = await TL.source.csv({ project: store.project, run: id, key, x0: zoom?.[0], x1: zoom?.[1] });
+    if (text === null) continue;
+    const [first, ...rest] = text.split(/\r?\n/);
     head ??= `run_name,run_id,${first}`;
     const front = `${csvCell(store.runs.get(id).name)},${csvCell(id)},`;
     for (const line of rest) if (line) lines.push(front + line);

@@ -13,7 +13,7 @@ export class Poller {
    * @param {object} parts
    * @param {(signal: AbortSignal) => Promise<void>} parts.ask one round; throws where the server did not answer.
    * @param {(failures: number) => void} parts.onHealth told after each round how many failed in a row.
-   * @param {number} parts.rhythmMs
+   * @param {number} parts.rhythmMs Infinity where nothing changes: then only a poke asks.
    */
   constructor({ ask, onHealth, rhythmMs }) {
     this.ask = ask;
@@ -70,6 +70,6 @@ export class Poller {
     this.onHealth(this.failures);
     if (this.isPaused) return;
     const delay = this.isPoked && this.failures === 0 ? 0 : nextDelay(this.rhythmMs, this.failures);
-    this.timer = setTimeout(() => this.round(), delay);
+    if (delay < Infinity) this.timer = setTimeout(() => this.round(), delay);
   }
 }

@@ -1,7 +1,7 @@
 // The Run tab: everything about one run.
 
 import { swatch } from "./colours.js";
-import { getJson, TL } from "./core.js";
+import { TL } from "./core.js";
 import { button, copyText, h, nameNode } from "./dom.js";
 import { ago, count, duration, logged, moment, number, value } from "./format.js";
 import { matcher } from "./match.js";
@@ -60,7 +60,7 @@ export class RunView {
     const { project } = TL.store;
     const id = this.runId;
     try {
-      const detail = await getJson("t/run", { project, run: id });
+      const detail = await TL.source.run({ project, run: id });
       if (TL.store?.project === project && this.runId === id) {
         this.detail = detail;
         this.problem = "";

@@ -1,7 +1,7 @@
 // The one tooltip of the page: the nearest stored point of every line under the cursor.
 
 import { swatch } from "./colours.js";
-import { getJson, TL } from "./core.js";
+import { TL } from "./core.js";
 import { h } from "./dom.js";
 import { logged, middle, number, xTitle, xValue } from "./format.js";
 import { nearest } from "./ranges.js";
@@ -120,7 +120,7 @@ function exactly(chart, { line, x, y }) {
 }
 
 async function fetchExact(chart, line, x, y, id) {
-  const answer = await getJson("t/rows", { project: TL.store.project, run: line.run, key: chart.key, x0: x, x1: x, limit: 50 }).catch(() => null);
+  const answer = await TL.source.rows({ project: TL.store.project, run: line.run, key: chart.key, x0: x, x1: x, limit: 50 }).catch(() => null);
   const found = answer?.rows.map((row) => revive(row[answer.columns.indexOf("value")])).find((value) => Number(value) === y);
   if (found === undefined) return;
   exactValues.set(id, found);

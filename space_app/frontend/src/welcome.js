@@ -33,12 +33,13 @@ export class Welcome {
       return;
     }
     this.kind = kind;
+    const { isLive } = TL.source;
     const text = snippet(isMissing ? TL.state.project : "my-project");
     const copy = button("Copy the example", { iconName: "copy", text: "Copy", onClick: (event) => void copyText(text, event.currentTarget) });
     this.root.replaceChildren(h("div.tl-welcome-box", {},
-      h("h1", {}, isMissing ? `There is no project "${TL.state.project}" here (yet)` : "Waiting for the first run"),
-      h("p", {}, "Run this anywhere on this machine, and the curves appear here by themselves:"),
-      h("div.tl-code", {}, h("pre", {}, text), copy),
+      h("h1", {}, isMissing ? `There is no project "${TL.state.project}" here${isLive ? " (yet)" : ""}` : "Waiting for the first run"),
+      isLive && h("p", {}, "Run this anywhere on this machine, and the curves appear here by themselves:"),
+      isLive && h("div.tl-code", {}, h("pre", {}, text), copy),
       TL.config.root ? h("p.tl-muted", {}, "Watching ", h("code", { data: { role: "root" } }, TL.config.root)) : "",
       isMissing && TL.projects.length ? h("p", {}, "Other projects: ", ...TL.projects.slice(0, MOST_PROJECTS).map((project) => h("button.tl-chip", { type: "button", on: { click: () => TL.choose(project.name) } }, project.name))) : ""));
   }
@@ -51,6 +52,6 @@ export function watchHealth() {
   document.body.append(bar);
   TL.on("health", (failures) => {
     bar.hidden = failures === 0;
-    if (failures) setText(text, "Connection lost, retrying. What you see is what was known until then.");
+    if (failures) setText(text, TL.source.isLive ? "Connection lost, retrying. What you see is what was known until then." : TL.poller.lastError.message);
   });
 }

@@ -1,0 +1,57 @@
+// Where the page gets its answers: the server's routes, or the files of a frozen copy.
+
+import { decode } from "./wire.js";
+
+/** An address of this page's server, below whatever path the page is mounted at. */
+export const url = (path) => new URL(path, document.baseURI);
+
+/** Reads JSON from a route; an answer that is not 2xx becomes an error with the server's words. */
+export async function getJson(path, parameters = {}) {
+  const response = await fetch(withQuery(path, parameters));
+  if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? `${response.status} ${response.statusText}`);
+  return response.json();
+}
+
+function withQuery(path, parameters) {
+  const address = url(path);
+  for (const [name, value] of Object.entries(parameters)) if (value !== null && value !== undefined) address.searchParams.set(name, value);
+  return address;
+}
+
+const live = {
+  isLive: true,
+
+  async meta(signal) {
+    const response = await fetch(url("t/meta"), { signal });
+    if (!response.ok) throw new Error(`The server answered ${response.status} to t/meta.`);
+    return response.json();
+  },
+
+  /** The changes of one project, as docs/http_api.md says; null where there is no such project. */
+  async poll(question, signal) {
+    const response = await fetch(url("t/poll"), {
+      method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(question), signal,
+    });
+    if (response.status === 404) return null;
+    if (!response.ok) throw new Error(`The server answered ${response.status} to t/poll.`);
+    return decode(await response.arrayBuffer());
+  },
+
+  run: (question) => getJson("t/run", question),
+  rows: (question) => getJson("t/rows", question),
+
+  /** Every row of one metric of a run; null where the run does not have it. */
+  async csv(question) {
+    const response = await fetch(withQuery("t/rows", { ...question, format: "csv", limit: 1_000_000 }));
+    return response.ok ? response.text() : null;
+  },
+};
+
+/** The same answers from files; what reads them is loaded only by a page that is a frozen copy. */
+function frozen({ data }) {
+  const loading = import("./frozen/source.js").then(({ FrozenSource }) => new FrozenSource(url(data)));
+  const ask = (name) => async (question) => (await loading)[name](question);
+  return { isLive: false, ...Object.fromEntries(["meta", "poll", "run", "rows", "csv"].map((name) => [name, ask(name)])) };
+}
+
+export const sourceOf = (config) => (config.frozen ? frozen(config.frozen) : live);
