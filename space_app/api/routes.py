@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Awaitable, Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -14,9 +12,15 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.middleware.gzip import GZipMiddleware
 
+from space_app.api.access import Access, is_loopback
+from space_app.api.answers import HEADERS, error_answer, json_answer
+from space_app.api.changes import ChangeRoutes
+from space_app.api.files import DEFAULT_MAX_BYTES, FileRoutes
+from space_app.api.people import People, TokenPeople
 from space_app.api.service import MAX_ROWS, NotFoundError, PollQuery, Service, to_csv
-from space_app.api.wire import plain, to_json
+from space_app.api.wire import plain
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery
+from trackio_like.store.intake import Intake
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -72,15 +76,26 @@ class _Poll(BaseModel):
         )
 
 
-def create_api(root: str | Path | Service, *, poll_ms: int = 1000, is_loopback: bool = False) -> FastAPI:
-    """The routes, to be mounted under `/t`.
+def create_api(
+    root: str | Path | Service,
+    *,
+    poll_ms: int = 1000,
+    access: Access | None = None,
+    people: People | None = None,
+    is_read_only: bool = False,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> FastAPI:
+    """The routes, to be mounted under `/t`, behind a `Gate` with the same access.
 
     Args:
         root: folder of all projects, or the service that answers.
         poll_ms: how often a page is to ask.
-        is_loopback: whether only this machine is served: other host names are then refused, so that a foreign page that
-            points its own name at this machine reads nothing.
+        access: the tokens; None lets everybody look and nobody change anything.
+        people: how those are known who change runs; by the tokens where it is None.
+        is_read_only: whether what is shown lies elsewhere: no file is taken then.
+        max_bytes: the largest file that is taken.
     """
+    access = access or Access()
     service = root if isinstance(root, Service) else Service(Path(root), poll_ms=poll_ms, version=_version())
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(_GZipForRemote)
@@ -88,9 +103,18 @@ def create_api(root: str | Path | Service, *, poll_ms: int = 1000, is_loopback: 
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(ValidationError, _invalid)
     app.add_exception_handler(ValueError, _invalid)
-    if is_loopback:
-        app.middleware("http")(_only_loopback_hosts)
     _add_routes(app, service)
+    intake = Intake(service.root)
+    FileRoutes(
+        intake=intake,
+        access=access,
+        version=_version(),
+        is_deleted=service.is_deleted,
+        is_read_only=is_read_only,
+        max_bytes=max_bytes,
+    ).add_to(app)
+    people = people or TokenPeople(access, is_read_only=is_read_only)
+    ChangeRoutes(service=service, people=people).add_to(app)
     return app
 
 
@@ -98,16 +122,16 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     # Plain functions: they run in threads, so that a slow disk never holds up the event loop.
     @app.get("/meta")
     def meta() -> Response:
-        return _json(service.meta())
+        return json_answer(service.meta())
 
     @app.post("/poll")
     def poll(body: Annotated[bytes, Depends(_bytes_of)]) -> Response:
         packed = service.poll(_Poll.model_validate_json(body).to_query())
-        return Response(packed, media_type="application/octet-stream", headers=_HEADERS)
+        return Response(packed, media_type="application/octet-stream", headers=HEADERS)
 
     @app.get("/run")
     def run(project: str, run: str) -> Response:
-        return _json(service.run(project, run))
+        return json_answer(service.run(project, run))
 
     @app.get("/rows")
     def rows(
@@ -121,13 +145,10 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     ) -> Response:
         num_rows, found = service.rows(project, run, key, x0=x0, x1=x1, limit=limit)
         if format == "csv":
-            headers = {**_HEADERS, "Content-Disposition": 'attachment; filename="rows.csv"'}
+            headers = {**HEADERS, "Content-Disposition": 'attachment; filename="rows.csv"'}
             return StreamingResponse(to_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
         columns = ["step", "time_us", "value", "attempt", "writer", "seq"]
-        return _json({"num_rows": num_rows, "columns": columns, "rows": plain(list(found))})
-
-
-_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        return json_answer({"num_rows": num_rows, "columns": columns, "rows": plain(list(found))})
 
 
 async def _bytes_of(request: Request) -> bytes:
@@ -140,35 +161,16 @@ async def _bytes_of(request: Request) -> bytes:
     return bytes(body)
 
 
-def _json(document: Any, *, status_code: int = 200) -> Response:
-    return Response(to_json(document), status_code=status_code, media_type="application/json", headers=_HEADERS)
-
-
 async def _not_found(_request: Request, error: Exception) -> Response:
-    return _json({"error": str(error)}, status_code=404)
+    return error_answer(404, str(error))
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:
     if isinstance(error, RequestValidationError | ValidationError):
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        return _json({"error": f"{where}: {first['msg']}"}, status_code=422)
-    return _json({"error": str(error)}, status_code=422)
-
-
-async def _only_loopback_hosts(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-    if not _is_loopback(request.url.hostname or ""):
-        return _json({"error": "This server answers to localhost only."}, status_code=403)
-    return await call_next(request)
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        return error_answer(422, f"{where}: {first['msg']}")
+    return error_answer(422, str(error))
 
 
 class _GZipForRemote:
@@ -180,7 +182,7 @@ class _GZipForRemote:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
-        is_local = client is not None and _is_loopback(client[0]) and not _is_forwarded(scope)
+        is_local = client is not None and is_loopback(client[0]) and not _is_forwarded(scope)
         await (self._plain if is_local else self._zipped)(scope, receive, send)
 
 

@@ -9,10 +9,10 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 import pyarrow.compute as pc
@@ -37,6 +37,8 @@ MAX_ROWS: Final = 1_000_000
 _MAX_STEP: Final = 2**63 - 1
 _MAX_TEXTS: Final = 1000
 _MAX_TRIES: Final = 5
+
+Answer = TypeVar("Answer")
 
 
 class NotFoundError(Exception):
@@ -252,6 +254,33 @@ class Service:
         exact = [value if big is None else big for big, value in values]
         others = (table[name].to_pylist() for name in ("attempt", "writer", "seq"))
         return num_rows, zip(table["step"].to_pylist(), time_us, exact, *others, strict=True)
+
+    # -- people --------------------------------------------------------------------------------------------------
+
+    def ask(self, project: str, question: Callable[[ProjectIndex], Answer]) -> Answer:
+        """What a project answers as it is now.
+
+        Raises:
+            NotFoundError: there is no such project.
+        """
+        with self._lock:
+            index = self._index(project)
+            index.refresh()
+            return question(index)
+
+    def look_again(self, project: str) -> None:
+        """Lets the next question see what was changed just now."""
+        with self._lock:
+            self._looked[project] = float("-inf")
+            self._meta = (float("-inf"), {})
+
+    def is_deleted(self, project: str, run_id: str) -> bool:
+        """Whether a run is in the bin; False where there is no such run."""
+        try:
+            deleted = self.ask(project, lambda index: index.deleted_runs())
+        except NotFoundError:
+            return False
+        return any(run.run_id == run_id for run in deleted)
 
     # -- shared --------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from space_app.api import create_api
+from space_app.api.access import Access
+from space_app.api.gate import Gate
 from space_app.api.routes import MAX_BODY_BYTES
 from space_app.api.service import Service
 from space_app.api.wire import Arrays
@@ -258,7 +260,7 @@ def test_there_are_no_other_pages(client):
 
 
 def test_only_this_machine_is_answered_when_only_it_is_served(tmp_path: Path):
-    http = TestClient(create_api(tmp_path, is_loopback=True), base_url="http://127.0.0.1:7860")
+    http = TestClient(Gate(create_api(tmp_path), Access(is_loopback=True)), base_url="http://127.0.0.1:7860")
     assert http.get("/meta").status_code == 200
     assert http.get("/meta", headers={"Host": "localhost:7860"}).status_code == 200
     assert http.get("/meta", headers={"Host": "[::1]:7860"}).status_code == 200

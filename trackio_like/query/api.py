@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from trackio_like._settings import Settings
 from trackio_like.errors import ProjectNotFoundError, RunNotFoundError
-from trackio_like.query.changes import DeletedRun, Purged, change_runs, list_deleted, plain_errors, purge_runs
+from trackio_like.query.changes import (
+    DeletedRun,
+    Purged,
+    list_deleted,
+    make_changes,
+    make_purge,
+    plain_errors,
+    plan_changes,
+    plan_purge,
+)
 from trackio_like.query.drawn import DrawnSeries, joined, whole_series
 from trackio_like.query.fold import UNKNOWN
 from trackio_like.query.history import read_history
@@ -23,7 +32,7 @@ from trackio_like.query.panels import MAX_BUCKETS, PanelQuery, curves
 from trackio_like.query.records import Alert, Attempt, Definition, Event, RunDescription
 from trackio_like.query.run_index import RunIndex
 from trackio_like.store.catalog import list_projects
-from trackio_like.store.changes import Change
+from trackio_like.store.changes import Change, FolderChanges
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,12 +136,13 @@ class Api:
             OSError: the disk refuses.
         """
         with self._locked(), plain_errors():
-            return purge_runs(self._project(project), None if run_ids is None else list(run_ids))
+            planned = plan_purge(self._project(project), None if run_ids is None else list(run_ids))
+            return make_purge(planned, FolderChanges())
 
     def change(self, project: str, run_id: str, change: Change) -> None:
         """Changes a run; for `ApiRun`."""
         with self._locked(), plain_errors():
-            change_runs(self._project(project), [run_id], change)
+            make_changes(plan_changes(self._project(project), [run_id], change), FolderChanges())
 
     def _project(self, project: str, *, run_id: str | None = None) -> ProjectIndex:
         """A project as it is now; where one run is asked about, that run."""

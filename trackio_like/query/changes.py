@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -51,66 +51,88 @@ class PartlyChangedError(Exception):
         """The runs that are changed."""
 
 
-def change_runs(
-    index: ProjectIndex, run_ids: Sequence[str] | None, change: Change, *, changes: Changes | None = None
-) -> list[str]:
-    """Changes runs of a project.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedChange:
+    """One change, ready to be written: the project need not be held any more."""
+
+    folder: RunFolder
+    change: Change
+    time_us: int
+    """When it counts as made, microseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPurge:
+    """The runs that are to go, and those that are to stay."""
+
+    folders: tuple[RunFolder, ...]
+    kept: dict[str, str]
+
+
+def plan_changes(index: ProjectIndex, run_ids: Sequence[str] | None, change: Change) -> list[PlannedChange]:
+    """What is to be written to change runs of a project.
 
     Args:
         index: the project, just refreshed.
         run_ids: which; None for all, of `restore` for all deleted ones.
         change: the change.
-        changes: where it is written; the project's folder where it is None.
-
-    Returns:
-        The runs that were changed.
 
     Raises:
-        RunNotFoundError: one of them does not exist; none is changed.
-        PartlyChangedError: the disk or the Hub refused; the cause says which.
+        RunNotFoundError: one of them does not exist.
     """
-    writes = FolderChanges() if changes is None else changes
     if run_ids is None:
         runs = index.deleted_runs() if change.type == "restore" else index.runs()
     else:
         runs = [_any_run(index, run_id) for run_id in dict.fromkeys(run_ids)]
+    return [PlannedChange(folder=_folder(index, run), change=change, time_us=_next_us(run)) for run in runs]
+
+
+def make_changes(planned: Iterable[PlannedChange], changes: Changes) -> list[str]:
+    """Writes changes; the runs that were changed.
+
+    Raises:
+        PartlyChangedError: the disk or the Hub refused; the cause says which.
+    """
     changed: list[str] = []
-    for run in runs:
+    for each in planned:
         try:
-            writes.change(_folder(index, run), change, time_us=_next_us(run))
+            changes.change(each.folder, each.change, time_us=each.time_us)
         except (OSError, RemoteError) as error:
             raise PartlyChangedError(changed) from error
-        changed.append(run.run_id)
+        changed.append(each.folder.run_id)
     return changed
 
 
-def purge_runs(index: ProjectIndex, run_ids: Sequence[str] | None, *, changes: Changes | None = None) -> Purged:
-    """Removes deleted runs of a project for good.
+def plan_purge(index: ProjectIndex, run_ids: Sequence[str] | None) -> PlannedPurge:
+    """Which deleted runs of a project may be removed for good.
 
     Args:
         index: the project, just refreshed.
         run_ids: which; None for all deleted ones.
-        changes: where they are removed; the project's folder where it is None.
 
     Raises:
-        RunNotFoundError: one of them does not exist; none is removed.
+        RunNotFoundError: one of them does not exist.
+    """
+    runs = index.deleted_runs() if run_ids is None else [_any_run(index, run_id) for run_id in dict.fromkeys(run_ids)]
+    now_us = time.time_ns() // 1000
+    kept = {run.run_id: reason for run in runs if (reason := why_kept(run, now_us=now_us)) is not None}
+    return PlannedPurge(folders=tuple(_folder(index, run) for run in runs if run.run_id not in kept), kept=kept)
+
+
+def make_purge(planned: PlannedPurge, changes: Changes) -> Purged:
+    """Removes runs for good.
+
+    Raises:
         PartlyChangedError: the disk or the Hub refused; the cause says which.
     """
-    writes = FolderChanges() if changes is None else changes
-    runs = index.deleted_runs() if run_ids is None else [_any_run(index, run_id) for run_id in dict.fromkeys(run_ids)]
     purged: list[str] = []
-    kept: dict[str, str] = {}
-    for run in runs:
-        reason = why_kept(run, now_us=time.time_ns() // 1000)
-        if reason is not None:
-            kept[run.run_id] = reason
-            continue
+    for folder in planned.folders:
         try:
-            writes.purge(_folder(index, run))
+            changes.purge(folder)
         except (OSError, RemoteError) as error:
             raise PartlyChangedError(purged) from error
-        purged.append(run.run_id)
-    return Purged(purged=tuple(purged), kept=kept)
+        purged.append(folder.run_id)
+    return Purged(purged=tuple(purged), kept=planned.kept)
 
 
 def why_kept(run: RunIndex, *, now_us: int) -> str | None:
@@ -168,10 +190,10 @@ def delete_project(project: str, *, root: str | Path | None = None, purge: bool 
     folder = Settings.from_env().root if root is None else Path(root).expanduser()
     index = known_project(folder, project)
     with plain_errors():
-        deleted = change_runs(index, None, Change(type="delete"))
+        deleted = make_changes(plan_changes(index, None, Change(type="delete")), FolderChanges())
         if not purge:
             return len(deleted)
-        return len(purge_runs(known_project(folder, project), None).purged)
+        return len(make_purge(plan_purge(known_project(folder, project), None), FolderChanges()).purged)
 
 
 @contextlib.contextmanager
@@ -202,12 +224,16 @@ def _next_us(run: RunIndex) -> int:
 __all__ = [
     "DeletedRun",
     "PartlyChangedError",
+    "PlannedChange",
+    "PlannedPurge",
     "Purged",
-    "change_runs",
     "delete_project",
     "known_project",
     "list_deleted",
+    "make_changes",
+    "make_purge",
     "plain_errors",
-    "purge_runs",
+    "plan_changes",
+    "plan_purge",
     "why_kept",
 ]
