@@ -27,11 +27,26 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.ends_with_stdin:
         threading.Thread(target=_end_with_stdin, name="trackio-like-stdin", daemon=True).start()
+    from space_app.api.access import Access, is_loopback
     from space_app.app import launch
 
-    root = options.root or Settings.from_env().root
+    settings = Settings.from_env()
+    root = options.root or settings.root
+    access = Access(
+        write_token=settings.write_token or "",
+        read_token=settings.read_token or "",
+        is_loopback=is_loopback(options.host),
+        public_url=settings.public_url or "",
+        port=options.port,
+    )
     try:
-        launch(root.expanduser().resolve(), host=options.host, port=options.port)
+        launch(
+            root.expanduser().resolve(),
+            host=options.host,
+            port=options.port,
+            access=access,
+            max_bytes=int(settings.max_upload_mb * (1 << 20)),
+        )
     except OSError as error:
         sys.stderr.write(f"The dashboard cannot listen on {options.host}:{options.port}: {error}\n")
         return 3

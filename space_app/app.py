@@ -18,6 +18,10 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from space_app.api import create_api
+from space_app.api.access import Access, is_loopback
+from space_app.api.files import DEFAULT_MAX_BYTES
+from space_app.api.gate import Gate
+from space_app.api.people import People
 from space_app.tabs import TABS
 
 if TYPE_CHECKING:
@@ -166,7 +170,16 @@ def head_of(bundle: Bundle, root: Path) -> str:
     )
 
 
-def launch(root: Path, *, host: str = "127.0.0.1", port: int = 7860, block: bool = True) -> gr.Blocks:
+def launch(
+    root: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 7860,
+    block: bool = True,
+    access: Access | None = None,
+    people: People | None = None,
+    max_bytes: int = DEFAULT_MAX_BYTES,
+) -> gr.Blocks:
     """Serves the dashboard of one root.
 
     Args:
@@ -174,12 +187,16 @@ def launch(root: Path, *, host: str = "127.0.0.1", port: int = 7860, block: bool
         host: address to listen on.
         port: port to listen on, which must be free.
         block: whether to return only when the server ends.
+        access: the tokens; None lets everybody look and nobody change anything.
+        people: how those are known who change runs; by the tokens where it is None.
+        max_bytes: the largest file that clients may send.
 
     Raises:
         OSError: the port is taken.
     """
     bundle = Bundle.load()
     blocks = build_blocks(bundle)
+    access = access or Access(is_loopback=is_loopback(host), port=port)
     blocks.launch(
         server_name=host,
         server_port=port,
@@ -193,8 +210,11 @@ def launch(root: Path, *, host: str = "127.0.0.1", port: int = 7860, block: bool
         enable_monitoring=False,
         ssr_mode=False,
         app_kwargs={
-            "routes": [Mount("/t", create_api(root)), Mount("/tstatic", _Forever(directory=DIST))],
-            "middleware": [Middleware(_OwnPage, head=head_of(bundle, root))],
+            "routes": [
+                Mount("/t", create_api(root, access=access, people=people, max_bytes=max_bytes)),
+                Mount("/tstatic", _Forever(directory=DIST)),
+            ],
+            "middleware": [Middleware(_OwnPage, head=head_of(bundle, root)), Middleware(Gate, access=access)],
             "docs_url": None,
             "redoc_url": None,
             "openapi_url": None,
