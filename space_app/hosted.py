@@ -37,6 +37,7 @@ class Hosting:
     """May only read; None for public rows, or where the mounted volume is read."""
     mount: Path | None
     """Where the bucket or dataset is a folder; None where it is not mounted."""
+    host: str = HOST
     port: int = PORT
 
     @classmethod
@@ -60,6 +61,7 @@ class Hosting:
             endpoint=hub_endpoint(env),
             token=hub_token(env),
             mount=mount if mount.is_dir() else None,
+            host=env.get("GRADIO_SERVER_NAME") or HOST,
             port=int(env.get("GRADIO_SERVER_PORT") or PORT),
         )
 
@@ -97,26 +99,33 @@ def build_app(root: Path) -> FastAPI:
     Args:
         root: the folder that is kept up.
     """
-    # Heavy, and it sets what Gradio reads when it is imported.
     from fastapi import FastAPI
-    from gradio import mount_gradio_app
     from starlette.middleware import Middleware
     from starlette.routing import Mount
 
     from space_app.api import create_api
+    from space_app.api.access import Access
+    from space_app.api.gate import Gate
     from space_app.api.service import Service
     from space_app.app import DIST, Bundle, _Forever, _OwnPage, build_blocks, head_of
 
     bundle = Bundle.load()
+    access = Access()
     service = Service(root, poll_ms=POLL_MS, version=__version__)
     app = FastAPI(
-        routes=[Mount("/t", create_api(service)), Mount("/tstatic", _Forever(directory=DIST))],
-        middleware=[Middleware(_OwnPage, head=head_of(bundle, root))],
+        routes=[
+            Mount("/t", create_api(service, access=access, is_read_only=True)),
+            Mount("/tstatic", _Forever(directory=DIST)),
+        ],
+        middleware=[Middleware(_OwnPage, head=head_of(bundle, root)), Middleware(Gate, access=access)],
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
     )
-    return mount_gradio_app(
+    # Only here: `space_app.app` sets what Gradio reads when it is imported.
+    from gradio import mount_gradio_app
+
+    mount_gradio_app(
         app,
         build_blocks(bundle),
         path="/",
@@ -127,6 +136,7 @@ def build_app(root: Path) -> FastAPI:
         ssr_mode=False,
         pwa=False,
     )
+    return app
 
 
 def main() -> None:
@@ -147,7 +157,7 @@ def main() -> None:
         # All that is forwarded is believed: only the Hub's proxy can reach the container.
         uvicorn.run(
             build_app(source.root),
-            host=HOST,
+            host=hosting.host,
             port=hosting.port,
             log_level="warning",
             proxy_headers=True,
