@@ -15,7 +15,8 @@ export function beginShell(mount, first) {
       other.tabIndex = isShown ? 0 : -1;
       document.getElementById(other.getAttribute("aria-controls")).hidden = !isShown;
     }
-    mount(tab.dataset.tabId, document);
+    // After the click is over: then the view says which tab it is.
+    setTimeout(() => mount(tab.dataset.tabId, document), 0);
   };
   tabs.forEach((tab, i) => {
     tab.addEventListener("click", () => show(tab));
@@ -23,7 +24,7 @@ export function beginShell(mount, first) {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
       const next = tabs[(i + step + tabs.length) % tabs.length];
-      show(next);
+      next.click();
       next.focus();
     });
   });
