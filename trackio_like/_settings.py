@@ -193,6 +193,21 @@ def child_environment(package_folder: Path, env: Mapping[str, str] = os.environ)
     return {**env, "PYTHONPATH": os.pathsep.join(paths)}
 
 
+def server_environment(
+    *, write_token: str, read_token: str | None, env: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """The environment of a dashboard's process: this one's, with the tokens that it is to ask for.
+
+    Args:
+        write_token: allows everything.
+        read_token: asked of everybody who looks; None where everybody may.
+        env: this process's environment.
+    """
+    others = {name: value for name, value in env.items() if name not in ("TRACKIO_WRITE_TOKEN", "TRACKIO_READ_TOKEN")}
+    tokens = {"TRACKIO_WRITE_TOKEN": write_token, "TRACKIO_READ_TOKEN": read_token or ""}
+    return {**others, **tokens}
+
+
 def _choice(env: Mapping[str, str], name: str, default: DaemonMode) -> DaemonMode:
     raw = env.get(name) or default
     if raw not in get_args(DaemonMode):
@@ -237,4 +252,5 @@ __all__ = [
     "hub_endpoint",
     "hub_token",
     "rank_from_env",
+    "server_environment",
 ]
