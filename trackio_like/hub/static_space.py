@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,8 +75,10 @@ def publish(access: HubAccess, space_id: str, folder: Path, *, is_private: bool)
     adds = [CommitOperationAdd(path_in_repo=name, path_or_fileobj=os.fspath(files[name])) for name in sorted(files)]
     gone = sorted(state.paths - files.keys() - _KEPT)
     deletes = [CommitOperationDelete(path_in_repo=name, is_folder=False) for name in gone]
-    with hub_calls(f"write to the Space {space_id}"):
-        # As seen above: whoever put files there meanwhile is not overwritten.
+    with hub_calls(f"write to the Space {space_id}"), warnings.catch_warnings():
+        # The client wonders about data in a Space; the page reads them there.
+        warnings.filterwarnings("ignore", message=".*commit a data file.*")
+        # From the commit seen above: whoever put files there meanwhile is not overwritten.
         access.api.create_commit(
             space_id,
             [*adds, *deletes],
