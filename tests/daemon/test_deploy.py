@@ -320,6 +320,16 @@ def test_a_public_space_over_a_private_bucket_is_refused_unless_forced(
     assert deploy(access, public, force=True).visibility == "public"
 
 
+def test_a_space_that_was_made_public_by_force_is_kept_up_to_date(
+    hub: Hub, access: HubAccess, api: HfApi, target: Target
+) -> None:
+    api.create_bucket("me/rows", private=True)
+    deploy(access, replace(target, is_private=False), force=True)
+    set_mark(api)
+    assert ensure_space(access, target).did == "updated"
+    assert not hub.repo_is_private("space", SPACE)
+
+
 def test_the_daemon_makes_a_space_private_where_its_bucket_turned_out_to_be(
     access: HubAccess, api: HfApi, target: Target
 ) -> None:

@@ -247,7 +247,9 @@ def _visibility(job: _Job, found: Found | None, notes: list[str]) -> bool:
     is_private = asked if found is None else found.state.is_private
     if store.is_private and not asked and store.is_new:
         notes.append(f"The Hub made {job.target} private, as its organisation asks for.")
-    if is_private or not store.is_private or job.force:
+    # Whoever made a Space of ours public said so then: bringing it up to date shows nothing new.
+    is_shown = found is not None and found.mark is not None and found.mark.store == mark_of(job.target).store
+    if is_private or not store.is_private or job.force or is_shown:
         return is_private
     if found is None and (job.is_automatic or store.is_new):
         notes.append(f"It is private, because {job.target} is.")
