@@ -68,7 +68,7 @@ class ServerSender:
         if not found.get("may_write"):
             raise RemoteRefusedError(
                 f"The server at {self._base} does not know this write token. Set TRACKIO_WRITE_TOKEN, or pass the "
-                "write URL that the server printed. Unless TRACKIO_WRITE_TOKEN is set there, it is another one each time."
+                "write URL that the server printed: another one at each start, unless TRACKIO_WRITE_TOKEN is set there."
             )
         return None
 
