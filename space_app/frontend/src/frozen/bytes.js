@@ -1,8 +1,8 @@
 // A file on a static server, read in parts where the server can send parts, else whole and then kept.
 
 /** Files up to here are fetched whole: one request is faster than two. */
-const WHOLE_BYTES = 1 << 19;
-const KEPT_BYTES = 96 << 20;
+const WHOLE_BYTES = 1 << 20;
+const KEPT_BYTES = 64 << 20;
 
 const kept = new Set();
 let canSendParts = true;
@@ -27,8 +27,13 @@ export class RemoteFile {
       canSendParts = false;
       this.keep(response.arrayBuffer());
     }
+    return (await this.all()).slice(start, end);
+  }
+
+  /** The file at once, where most of it is wanted. */
+  all() {
     if (!this.whole) this.keep(asked(this.url).then((response) => response.arrayBuffer()));
-    return (await this.whole).slice(start, end);
+    return this.whole;
   }
 
   keep(bytes) {

@@ -7,6 +7,8 @@ import { RemoteFile } from "./bytes.js";
 const FOOTER_KEY = "trackio_like";
 const FOOTER_BYTES = 1 << 16;
 const COMPRESSORS = { ZSTD: (input, length) => decompress(input, new Uint8Array(length)) };
+/** Share of a file's rows up to which parts of it are asked for: each column of each row group is a request. */
+const MOST_IN_PARTS = 0.3;
 /** Microseconds as they stand: a Date has no more than milliseconds. */
 const PARSERS = { timestampFromMicroseconds: (micros) => micros };
 
@@ -48,6 +50,8 @@ export class Pack {
    */
   async rows(parts, columns) {
     const { metadata } = await this.open();
+    const num = parts.reduce((sum, { start, end }) => sum + end - start, 0);
+    if (num > MOST_IN_PARTS * Number(metadata.num_rows)) await this.file.all();
     const spans = [];
     for (const part of parts) {
       const last = spans.at(-1);

@@ -5,7 +5,7 @@ import { decimate, window } from "./decimate.js";
 import { draw } from "./lanes.js";
 import { floats, Pack, readParts } from "./packs.js";
 
-const KEPT_POINTS = 8 << 20;
+const KEPT_POINTS = 10 << 20;
 const METRIC = "metric:";
 
 export class Project {
