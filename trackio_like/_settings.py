@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
 
@@ -193,6 +193,31 @@ def child_environment(package_folder: Path, env: Mapping[str, str] = os.environ)
     return {**env, "PYTHONPATH": os.pathsep.join(paths)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceLogin:
+    """How people sign in on a Space: what the Hub gives to one whose card says `hf_oauth: true`."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    scopes: str
+    provider_url: str
+    host: str
+    """The Space's own name on the web; empty where it is not known."""
+
+
+def space_login(env: Mapping[str, str] = os.environ) -> SpaceLogin | None:
+    """How people sign in here; None off a Space, and on one without logins."""
+    if not (env.get("SPACE_ID") and env.get("OAUTH_CLIENT_ID") and env.get("OAUTH_CLIENT_SECRET")):
+        return None
+    return SpaceLogin(
+        client_id=env["OAUTH_CLIENT_ID"],
+        client_secret=env["OAUTH_CLIENT_SECRET"],
+        scopes=env.get("OAUTH_SCOPES") or "openid profile",
+        provider_url=(env.get("OPENID_PROVIDER_URL") or hub_endpoint(env)).rstrip("/"),
+        host=(env.get("SPACE_HOST") or "").partition(",")[0].strip(),  # more than one with a domain of its own
+    )
+
+
 def server_environment(
     *, write_token: str, read_token: str | None, env: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
@@ -246,6 +271,7 @@ __all__ = [
     "DaemonMode",
     "Rank",
     "Settings",
+    "SpaceLogin",
     "child_environment",
     "default_root",
     "has_screen",
@@ -253,4 +279,5 @@ __all__ = [
     "hub_token",
     "rank_from_env",
     "server_environment",
+    "space_login",
 ]

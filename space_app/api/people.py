@@ -9,7 +9,7 @@ from space_app.api.access import FOREIGN_PAGE, WRONG_TOKEN, Access
 from trackio_like.store.changes import Changes, FolderChanges
 
 if TYPE_CHECKING:
-    from fastapi import Request
+    from fastapi import FastAPI, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,9 @@ class DeniedError(Exception):
 class People(Protocol):
     """How those who ask are known."""
 
+    def add_to(self, app: FastAPI) -> None:
+        """Adds the routes by which they sign in."""
+
     def me(self, request: Request) -> Person:
         """Who asks."""
 
@@ -59,6 +62,9 @@ class TokenPeople:
         """
         self._access = access
         self._is_read_only = is_read_only
+
+    def add_to(self, app: FastAPI) -> None:
+        """As `People.add_to`: there are none, for the address that the server printed signs in."""
 
     def me(self, request: Request) -> Person:
         """As `People.me`."""

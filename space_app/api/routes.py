@@ -114,6 +114,7 @@ def create_api(
         max_bytes=max_bytes,
     ).add_to(app)
     people = people or TokenPeople(access, is_read_only=is_read_only)
+    people.add_to(app)
     ChangeRoutes(service=service, people=people).add_to(app)
     return app
 
