@@ -8,7 +8,7 @@ import sys
 import threading
 from pathlib import Path
 
-from trackio_like._settings import Settings
+from trackio_like._settings import Settings, space_login
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,25 +27,20 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.ends_with_stdin:
         threading.Thread(target=_end_with_stdin, name="trackio-like-stdin", daemon=True).start()
-    from space_app.api.access import Access, is_loopback
     from space_app.app import launch
+    from space_app.doors import doors_of
 
     settings = Settings.from_env()
     root = options.root or settings.root
-    access = Access(
-        write_token=settings.write_token or "",
-        read_token=settings.read_token or "",
-        is_loopback=is_loopback(options.host),
-        public_url=settings.public_url or "",
-        port=options.port,
-    )
+    doors = doors_of(settings, space_login(), host=options.host, port=options.port)
     try:
         launch(
             root.expanduser().resolve(),
             host=options.host,
             port=options.port,
-            access=access,
-            max_bytes=int(settings.max_upload_mb * (1 << 20)),
+            access=doors.access,
+            people=doors.people,
+            max_bytes=doors.max_bytes,
         )
     except OSError as error:
         sys.stderr.write(f"The dashboard cannot listen on {options.host}:{options.port}: {error}\n")

@@ -21,6 +21,7 @@ from typing import Final, Self
 from urllib.parse import urlencode
 
 from trackio_like._settings import Settings, has_screen, server_environment
+from trackio_like.run.secrets import mask_text
 
 START_TIMEOUT_S: Final = 120.0
 """How long a start may take; importing Gradio for the first time on a slow disk needs most of it."""
@@ -42,7 +43,7 @@ class Dashboard:
         atexit.register(self.close)
 
     def __repr__(self) -> str:
-        return f"Dashboard({self.url!r}, {'running' if self.is_running else 'closed'})"
+        return f"Dashboard({mask_text(self.url)!r}, {'running' if self.is_running else 'closed'})"
 
     @property
     def is_running(self) -> bool:
@@ -187,10 +188,12 @@ def show(
     process, local = _start(source, tokens, host, port)
     public = f"{settings.public_url.rstrip('/')}/" if settings.public_url else _reached_from_outside(local, host)
     dashboard = Dashboard(process, Urls.at(public, project, tokens))
-    _say(f"Dashboard: {dashboard.url}  (watching {folder or source})")
+    # What a notebook prints is saved with it, and shared.
+    url, own = dashboard.url, dashboard.write_url
+    if _is_notebook():
+        url, own = mask_text(url), "the write_url of what show() returned"
+    _say(f"Dashboard: {url}  (watching {folder or source})")
     if not is_remote:
-        # What a notebook prints is saved with it, and shared.
-        own = "the write_url of what show() returned" if _is_notebook() else dashboard.write_url
         _say(f"To change runs or send rows to it: {own}")
     if open_browser and has_screen():
         # An address of this machine: the public one may not be reachable from here.

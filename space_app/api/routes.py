@@ -20,6 +20,7 @@ from space_app.api.people import People, TokenPeople
 from space_app.api.service import MAX_ROWS, NotFoundError, PollQuery, Service, to_csv
 from space_app.api.wire import plain
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery
+from trackio_like.store.changes import remove_leftovers
 from trackio_like.store.intake import Intake
 
 if TYPE_CHECKING:
@@ -105,6 +106,9 @@ def create_api(
     app.add_exception_handler(ValueError, _invalid)
     _add_routes(app, service)
     intake = Intake(service.root)
+    if not is_read_only:
+        intake.remove_old_drafts()
+        remove_leftovers(service.root)
     FileRoutes(
         intake=intake,
         access=access,

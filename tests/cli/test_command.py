@@ -8,11 +8,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 import trackio_like as trackio
 from trackio_like.cli import COMMANDS, main
+from trackio_like.cli.show import split
 
 
 def command(*words, **options):
@@ -92,3 +94,43 @@ def test_the_dashboard_ends_with_the_process_that_opened_it(root):
     url = done.stdout.split()[-1]
     with pytest.raises(urllib.error.URLError):
         get(f"{url}t/meta")
+
+
+def test_show_takes_a_project_or_a_folder(tmp_path, monkeypatch):
+    root = tmp_path / "root"
+    (root / "both").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for name in ("both", "folder"):
+        (tmp_path / name).mkdir()
+    assert split("both", root) == ("both", root)
+    assert split("folder", root) == (None, Path("folder"))
+    assert split(str(root), tmp_path) == (None, root)
+    assert split("a/b", root) == ("a/b", root)
+    assert split("x" * 300, root) == ("x" * 300, root)
+    assert split(None, root) == (None, root)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+def test_show_prints_what_reads_and_what_writes_and_asks_for_its_tokens(root, capsys, monkeypatch):
+    monkeypatch.setenv("TRACKIO_WRITE_TOKEN", "of another server")
+    with trackio.show(
+        port=17960, open_browser=False, block=False, write_token="may-write", read_token="may-read"
+    ) as dashboard:
+        said = capsys.readouterr().out
+        assert dashboard.url in said
+        assert dashboard.write_url in said
+        assert dashboard.url.endswith("/?read_token=may-read")
+        assert dashboard.write_url.endswith("/?write_token=may-write")
+        assert "may-" not in repr(dashboard)
+        base = dashboard.url.split("?")[0]
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            get(f"{base}t/meta")
+        request = urllib.request.Request(f"{base}t/me", headers={"Authorization": "Bearer may-write"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert json.load(answer)["may_write"] is True
+
+
+def test_one_thing_is_shown_at_a_time():
+    with pytest.raises(ValueError, match="one thing"):
+        trackio.show(bucket_id="me/a", dataset_id="me/b", block=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from trackio_like._settings import Settings
@@ -65,7 +66,7 @@ def split(what: str | None, root: Path) -> tuple[str | None, Path]:
         what: a project's name, or a folder; a project of the root comes first.
         root: the root where the word names no other.
     """
-    if what and Path(what).expanduser().is_dir() and not _is_project(what, root):
+    if what and os.path.isdir(os.path.expanduser(what)) and not _is_project(what, root):
         return None, Path(what).expanduser()
     return what, root
 
