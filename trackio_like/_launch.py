@@ -55,6 +55,7 @@ class Launch:
         self.begins_attempt = True
         self.config: dict[str, Any] = {}
         self.point: ResumePoint | None = None
+        self._writers: list[tuple[int, str]] = []
 
     def _launch_id(self, ordinal: int) -> str | None:
         if self.rank.launch is None:
@@ -194,7 +195,13 @@ class Launch:
             segment=1,
             first_seq=1,
         )
+        self._writers.append((pid, header.writer))
         return JournalWriter(self.folder.journal, header)
+
+    def own_writers(self) -> list[str]:
+        """The writers that this very process opened for the run; a forked child's are its own."""
+        pid = os.getpid()
+        return [writer for owner, writer in self._writers if owner == pid]
 
     def init_payload(self, identity: RunIdentity, values: Mapping[str, Any]) -> dict[str, Any]:
         """The event that begins an attempt."""

@@ -5,14 +5,20 @@ from __future__ import annotations
 import importlib
 import os
 import threading
+import time
 from pathlib import Path
+from typing import Final
 
+from trackio_like._delivery import Delivery
 from trackio_like._settings import Settings
-from trackio_like.run.core import LoggingRun
+from trackio_like.run.core import FINISH_TIMEOUT_S, LoggingRun
 from trackio_like.run.daemon_start import close_threads, ensure_daemon, forget_after_fork
 from trackio_like.run.exits import ExitHooks
 from trackio_like.run.guard import warn_user
 from trackio_like.run.keeper import Keeper
+
+TERMINATION_TIMEOUT_S: Final = 10.0
+"""How long SIGTERM waits for rows to arrive: schedulers kill 30 s after it."""
 
 
 class Process:
@@ -22,8 +28,9 @@ class Process:
         """Starts with no run."""
         self._lock = threading.RLock()
         self._settings: dict[LoggingRun, Settings] = {}
+        self._deliveries: dict[LoggingRun, Delivery] = {}
         self._keeper: Keeper | None = None
-        self._hooks = ExitHooks(self.open_runs, on_exit=close_threads)
+        self._hooks = ExitHooks(self.open_runs, on_exit=self._leave, on_termination=self._leave_soon)
         self.current: LoggingRun | None = None
         """The run that the module's functions log into; visible from every thread."""
         self.num_launched = 0
@@ -36,10 +43,11 @@ class Process:
         with self._lock:
             return list(self._settings)
 
-    def adopt(self, run: LoggingRun, settings: Settings) -> None:
+    def adopt(self, run: LoggingRun, settings: Settings, delivery: Delivery) -> None:
         """Looks after a run from now on."""
         with self._lock:
             self._settings[run] = settings
+            self._deliveries[run] = delivery
         self.opened(run)
 
     def opened(self, run: LoggingRun) -> None:
@@ -53,8 +61,13 @@ class Process:
         keeper.keep(run)
         ensure_daemon(settings)
 
-    def finished(self, run: LoggingRun) -> None:
-        """The run's journal was closed; where nothing else seals it, that is done now."""
+    def finished(self, run: LoggingRun, *, timeout_s: float) -> None:
+        """The run's journal was closed; where nothing else seals it, that is done now.
+
+        Args:
+            run: the run.
+            timeout_s: how long to wait at most for its rows to arrive where they are sent.
+        """
         with self._lock:
             settings = self._settings[run]
             if self.current is run:
@@ -63,10 +76,28 @@ class Process:
             self._keeper.release(run)
         if settings.daemon == "off":
             _seal_now(settings.root)
+        self._deliveries[run].finish(timeout_s, has_daemon=settings.daemon != "off")
 
     def check_daemon(self, run: LoggingRun) -> None:
-        """Starts a daemon for the run's root where none runs."""
+        """Starts a daemon for the run's root where none runs, and tells what became of the rows that it sends."""
         ensure_daemon(self._settings[run])
+        self._deliveries[run].tell_news()
+
+    def _leave(self) -> None:
+        """The process ends: waits once for what all of its runs still send."""
+        self._await_all(FINISH_TIMEOUT_S)
+        close_threads()
+
+    def _leave_soon(self) -> None:
+        self._await_all(TERMINATION_TIMEOUT_S)
+
+    def _await_all(self, timeout_s: float) -> None:
+        with self._lock:
+            waiting = [delivery for run, delivery in self._deliveries.items() if self._settings[run].daemon != "off"]
+        # In a container the daemon dies with the process that ends now, so this is the last chance.
+        deadline_s = time.monotonic() + timeout_s
+        for delivery in waiting:
+            delivery.finish(max(deadline_s - time.monotonic(), 0.0), has_daemon=True)
 
     def _after_fork_in_child(self) -> None:
         self._lock = threading.RLock()

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, get_args
 
+from trackio_like._delivery import Delivery
 from trackio_like._launch import Launch, Resume, command_line, parent_identity
 from trackio_like._process import Process
-from trackio_like._settings import Settings, rank_from_env
+from trackio_like._settings import Settings, hub_endpoint, rank_from_env
 from trackio_like.run.config import Config, plain_config
-from trackio_like.run.core import LoggingRun
+from trackio_like.run.core import FINISH_TIMEOUT_S, LoggingRun
+from trackio_like.run.destination import Wish, choose_destination
 from trackio_like.run.guard import Guard, warn_user
 from trackio_like.run.place import writable_root
 
@@ -37,8 +39,13 @@ class Run(LoggingRun):
         id: str | None = None,  # noqa: A002 - the field's standard name for it
         root: str | os.PathLike[str] | None = None,
         all_ranks: bool = False,
+        space_id: str | None = None,
+        bucket_id: str | None = None,
+        dataset_id: str | None = None,
+        server_url: str | None = None,
+        private: bool | None = None,
     ) -> None:
-        """Begins or resumes a run.
+        """Begins or resumes a run. Never waits for the network.
 
         Args:
             project: any non-empty text; made where it is new.
@@ -51,15 +58,25 @@ class Run(LoggingRun):
             id: the run's id: to resume that very run, or to choose a new run's.
             root: folder for all projects; `TRACKIO_DIR` or its default where None.
             all_ranks: store the metrics of every rank of a distributed job, not only of rank 0.
+            space_id: a Hugging Face Space that shows the run, `owner/name`; made where it does not exist.
+            bucket_id: the bucket that rows are sent to; `<space_id>-bucket` where a Space is named alone.
+            dataset_id: a dataset that rows are sent to instead, at most once a minute.
+            server_url: a self-hosted server that rows are sent to, as `trackio-like serve` prints it; a Space wins.
+            private: how Space, bucket and dataset are made where they do not exist; private where it is None.
 
         Raises:
-            ValueError: an argument is wrong, or there is nothing to resume; the message lists the choices.
+            ValueError: an argument is wrong or contradicts another one, or there is nothing to resume; the message
+                lists the choices.
         """
         labels = _listed(tags)
         _check_arguments(project, name, group, labels, resume, id)
         settings = Settings.from_env()
         wanted = settings.root if root is None else Path(root).expanduser()
         settings = replace(settings, root=writable_root(wanted.absolute()))
+        wish = Wish(
+            space_id=space_id, bucket_id=bucket_id, dataset_id=dataset_id, server_url=server_url, private=private
+        )
+        destination = choose_destination(wish, settings, endpoint=hub_endpoint())
         _process.num_launched += 1
         launch = Launch(settings, project, rank_from_env(parent=parent_identity), _process.num_launched)
         launch.find(name=name, run_id=id, resume=resume)
@@ -68,6 +85,10 @@ class Run(LoggingRun):
         command = {"_Command": command_line()} if launch.writes_init else {}
         self.root: Path = settings.root
         """Folder that holds the run's project."""
+        # Bound before its journal is made: no row is ever without a way.
+        delivery = Delivery(launch.folder, own_writers=launch.own_writers)
+        if destination is not None:
+            delivery.bind(destination, is_told=launch.writes_init)
         super().__init__(
             identity,
             config={**launch.config, **values, **command},
@@ -79,7 +100,7 @@ class Run(LoggingRun):
             self._event("init", launch.init_payload(identity, values))
         elif values:
             self._record_config(values)
-        _process.adopt(self, settings)
+        _process.adopt(self, settings, delivery)
 
 
 Tracker = Run
@@ -116,6 +137,11 @@ def init(
     id: str | None = None,  # noqa: A002 - the field's standard name for it
     root: str | os.PathLike[str] | None = None,
     all_ranks: bool = False,
+    space_id: str | None = None,
+    bucket_id: str | None = None,
+    dataset_id: str | None = None,
+    server_url: str | None = None,
+    private: bool | None = None,
 ) -> Run:
     """Begins or resumes a run and makes it the one that `log()` and the others use, in every thread.
 
@@ -131,6 +157,11 @@ def init(
         id: the run's id.
         root: folder for all projects.
         all_ranks: store the metrics of every rank.
+        space_id: the Space that shows the run.
+        bucket_id: the bucket that rows are sent to.
+        dataset_id: the dataset that rows are sent to.
+        server_url: the self-hosted server that rows are sent to.
+        private: how they are made where they do not exist.
 
     Returns:
         The run.
@@ -147,7 +178,20 @@ def init(
         _check_arguments(project, name, group, labels, resume, id)
         previous.finish()
     run = Run(
-        project, name, group=group, tags=labels, config=config, resume=resume, id=id, root=root, all_ranks=all_ranks
+        project,
+        name,
+        group=group,
+        tags=labels,
+        config=config,
+        resume=resume,
+        id=id,
+        root=root,
+        all_ranks=all_ranks,
+        space_id=space_id,
+        bucket_id=bucket_id,
+        dataset_id=dataset_id,
+        server_url=server_url,
+        private=private,
     )
     if previous is not None:
         previous.finish()
@@ -195,11 +239,11 @@ def alert(title: str, text: str | None = None, *, level: str = "warn") -> None:
         run.alert(title, text, level=level)
 
 
-def finish(state: str = "finished", *, error: str | None = None) -> None:
+def finish(state: str = "finished", *, error: str | None = None, timeout: float | None = FINISH_TIMEOUT_S) -> None:
     """Finishes the current run; see `Run.finish`. Does nothing where there is none."""
     run = _process.current
     if run is not None:
-        run.finish(state, error=error)
+        run.finish(state, error=error, timeout=timeout)
 
 
 def current_config() -> Config:

@@ -62,6 +62,11 @@ class HubAccess:
         return replace(self, token=token)
 
 
+def login_token() -> str | None:
+    """The token of whoever is logged in here: `HF_TOKEN`, the stored login, or Colab's vault, which may ask first."""
+    return get_token()
+
+
 def login_tokens(saved: Callable[[], str | None]) -> Iterator[str]:
     """The tokens to try, best first, each once: this process's login, then one that a training process left.
 
@@ -75,4 +80,4 @@ def login_tokens(saved: Callable[[], str | None]) -> Iterator[str]:
             yield token
 
 
-__all__ = ["ANONYMOUS", "HubAccess", "login_tokens"]
+__all__ = ["ANONYMOUS", "HubAccess", "login_token", "login_tokens"]

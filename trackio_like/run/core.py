@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from trackio_like.errors import TrackioLikeError
 from trackio_like.journal.writer import ClosedJournalError, JournalWriter
@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 _FLOATS = frozenset({float})
 _STRINGS = frozenset({str})
 ALERT_LEVELS = ("info", "warn", "error")
+FINISH_TIMEOUT_S: Final = 30.0
+"""How long `finish()` waits for rows to arrive where they are sent."""
 
 
 class LoggingRun:
@@ -316,14 +318,18 @@ class LoggingRun:
             self._owner.opened(self)
         return self._journal
 
-    def finish(self, state: str = "finished", *, error: str | None = None) -> None:
+    def finish(
+        self, state: str = "finished", *, error: str | None = None, timeout: float | None = FINISH_TIMEOUT_S
+    ) -> None:
         """Records how the run ended and closes its journal; idempotent. Never raises.
 
-        Everything is on this machine's disk when it returns; the daemon seals the rest, also after this process ends.
+        Everything is on this machine's disk then. Where rows are sent to the Hub or a server, it waits until they have
+        arrived, and shows how far they are; the daemon sends what is left, also after this process ends.
 
         Args:
             state: finished, failed, terminated, cancelled, preempted, or a word of your own.
             error: what ended it, where it failed.
+            timeout: seconds to wait at most for rows to arrive; 0 for not at all, None for as long as it takes.
         """
         try:
             with self._lock:
@@ -339,7 +345,7 @@ class LoggingRun:
                     self._health.tell(journal)
                 self._journal = None
                 self._is_finished = True
-            self._owner.finished(self)
+            self._owner.finished(self, timeout_s=float("inf") if timeout is None else float(timeout))
             self._guard.report(self.name)
         except Exception as failure:  # noqa: BLE001 - as in log()
             self._failed("finish", failure)
@@ -386,4 +392,4 @@ class LoggingRun:
             self._journal = None
 
 
-__all__ = ["ALERT_LEVELS", "LoggingRun"]
+__all__ = ["ALERT_LEVELS", "FINISH_TIMEOUT_S", "LoggingRun"]

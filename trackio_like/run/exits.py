@@ -18,15 +18,23 @@ from trackio_like.run.identity import end_state, error_text
 class ExitHooks:
     """Finishes open runs when the process ends. Hooks are chained, never replaced."""
 
-    def __init__(self, open_runs: Callable[[], list[LoggingRun]], *, on_exit: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        open_runs: Callable[[], list[LoggingRun]],
+        *,
+        on_exit: Callable[[], None],
+        on_termination: Callable[[], None],
+    ) -> None:
         """Installs nothing yet.
 
         Args:
             open_runs: the runs that this process has open.
             on_exit: called last, once all are finished.
+            on_termination: called once all are finished for SIGTERM, before the process ends.
         """
         self._open_runs = open_runs
         self._on_exit = on_exit
+        self._on_termination = on_termination
         self._error: BaseException | None = None
         self._pid = -1
         self._worker_frame: FrameType | None = None
@@ -90,7 +98,8 @@ class ExitHooks:
     def _finish(self, state: str, error: BaseException | None) -> None:
         for run in self._open_runs():
             if run.is_open_here:
-                run.finish(state, error=error_text(error))
+                # No wait for each: what they all still send is waited for once.
+                run.finish(state, error=error_text(error), timeout=0)
 
     def _terminate(self, number: int, frame: FrameType | None) -> None:
         previous = self._previous_sigterm
@@ -104,6 +113,7 @@ class ExitHooks:
             return
         self._finish("terminated", None)
         if previous != signal.SIG_IGN:
+            self._on_termination()
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 

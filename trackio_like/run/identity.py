@@ -32,8 +32,8 @@ class Owner(Protocol):
     def opened(self, run: LoggingRun) -> None:
         """A journal was opened for the run."""
 
-    def finished(self, run: LoggingRun) -> None:
-        """The run's journal was closed."""
+    def finished(self, run: LoggingRun, *, timeout_s: float) -> None:
+        """The run's journal was closed; waits at most so long for its rows to arrive where they are sent."""
 
     def check_daemon(self, run: LoggingRun) -> None:
         """Starts a daemon for the run's root where none runs."""
