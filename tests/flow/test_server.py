@@ -7,6 +7,7 @@ import http.client
 import http.server
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -30,6 +31,7 @@ from trackio_like.errors import (
     RemoteUnavailableError,
 )
 from trackio_like.format.targets import Target
+from trackio_like.store.intake import INCOMING_FOLDER
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 WRITE, READ = "write-s3cret", "read-s3cret"
@@ -70,6 +72,13 @@ class Server:
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         self.process.wait()
+
+
+def until(condition):
+    """Waits until a condition holds; the test's own limit ends it where it never does."""
+    wait = threading.Event()
+    while not condition():
+        wait.wait(0.02)
 
 
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
@@ -307,3 +316,71 @@ def test_urls_are_for_reading_and_for_writing():
     assert urls.write == f"http://h:7860/?project=a+b&write_token={WRITE}"
     assert Urls.at("http://h/", None, Tokens(write=WRITE, read=READ)).read == f"http://h/?read_token={READ}"
     assert "s3cret" not in f"{Tokens(write=WRITE, read=READ)} {urls}"
+
+
+def test_half_a_body_leaves_nothing(serve, run):
+    server = serve()
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.putrequest("PUT", "/t/files/p/r/media/0/x.png")
+    connection.putheader("Authorization", f"Bearer {WRITE}")
+    connection.putheader("X-Content-SHA256", "0" * 64)
+    connection.putheader("Content-Length", str(3 << 20))
+    connection.endheaders(b"x" * (2 << 20))
+    incoming = server.root / INCOMING_FOLDER
+    until(lambda: incoming.is_dir() and any(incoming.iterdir()))
+    connection.close()
+    until(lambda: not any(incoming.iterdir()))
+    assert list(sender(server.url).paths()) == []
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs a system that can bound another process")
+def test_a_full_disk_delays_rows_and_loses_none(serve, run):
+    server = serve()
+    client, batch = sender(server.url), batch_of(run)
+    before = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (100, -1))
+    with pytest.raises(RemoteUnavailableError, match="disk does not take it"):
+        client.send(batch)
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, before)
+    assert len(client.send(batch).stored) == len(batch.uploads)
+    assert rows(server.root, run) == rows(run.root, run)
+    assert not any((server.root / INCOMING_FOLDER).iterdir())
+
+
+def test_two_clients_send_the_same_run_at_once(serve, run):
+    server = serve()
+    batch = batch_of(run)
+    outcomes = []
+    threads = [threading.Thread(target=lambda: outcomes.append(sender(server.url).send(batch))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [outcome.stored for outcome in outcomes] == [{upload.path for upload in batch.uploads}] * 3
+    assert rows(server.root, run) == rows(run.root, run)
+
+
+def test_a_token_follows_no_redirect(run):
+    class Elsewhere(http.server.BaseHTTPRequestHandler):
+        asked: ClassVar[list[str]] = []
+
+        def do_GET(self):
+            self.asked.append(self.path)
+            self.send_response(307)
+            self.send_header("Location", "/stolen")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        with pytest.raises(RemoteInvalidError, match="elsewhere: /stolen"):
+            sender(f"http://127.0.0.1:{server.server_port}").prepare()
+        assert Elsewhere.asked == ["/t/server"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
