@@ -6,12 +6,13 @@ import importlib
 import os
 import shutil
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from trackio_like._settings import Settings
-from trackio_like.errors import ProjectNotFoundError
+from trackio_like.errors import ProjectNotFoundError, TrackioLikeWarning
 from trackio_like.hub.access import HubAccess
 from trackio_like.hub.static_space import check_space, publish
 from trackio_like.store.catalog import list_projects
@@ -59,16 +60,16 @@ def freeze(
         check_space(login, space_id)
         with tempfile.TemporaryDirectory(prefix="trackio-like-freeze-") as place:
             draft = Path(place)
-            building.build(base, projects, draft, own_tokens=tokens)
+            _warn_of_gaps(building.build(base, projects, draft, own_tokens=tokens))
             building.write_space_card(draft, space_id)
             return publish(login, space_id, draft, is_private=private)
     assert folder is not None
-    # Absolute, but a link stays one: what it leads to is replaced.
+    # What a link leads to is replaced, not the link.
     target = Path(os.path.realpath(Path(folder).expanduser()))
     building.check_folder(target)
     draft = building.draft_beside(target)
     try:
-        building.build(base, projects, draft, own_tokens=tokens)
+        _warn_of_gaps(building.build(base, projects, draft, own_tokens=tokens))
         building.replace_folder(draft, target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -85,6 +86,17 @@ def _chosen(project: str | Sequence[str] | None, root: Path) -> list[str]:
             there = ", ".join(map(repr, known[:10])) or "none yet"
             raise ProjectNotFoundError(f"There is no project {name!r}. Projects: {there}. Root: {root}")
     return wanted
+
+
+def _warn_of_gaps(frozen: Any) -> None:
+    """Says what the copy lacks; all else is in it."""
+    gaps = []
+    if frozen.num_skipped_files:
+        gaps.append(f"{frozen.num_skipped_files} damaged files with rows")
+    if frozen.num_missing_files:
+        gaps.append(f"{frozen.num_missing_files} media files that rows name and that are not there")
+    if gaps:
+        warnings.warn(f"The copy is without {' and '.join(gaps)}.", TrackioLikeWarning, stacklevel=3)
 
 
 def _building() -> Any:

@@ -113,7 +113,7 @@ def write_page(folder: Path, *, data: str, frozen_us: int, dist: Path = DIST) ->
             f'<div data-tl-panel="{tab.id}"></div></div>'
             for tab in TABS
         ),
-        note=f"Frozen copy, {moment:%Y-%m-%d %H:%M} UTC",
+        note=f"Frozen copy, {moment:%Y-%m-%d}<span> {moment:%H:%M} UTC</span>",
         note_title="These runs as they stood at that moment. Nothing here changes any more.",
     )
     (folder / "index.html").write_text(page, encoding="utf-8")

@@ -84,16 +84,6 @@ def test_other_axes_are_drawn(open_copy, page, axis):
     wait_for_chart(page, "line", "c.settings.xKind !== 'step' && c.layers.base.isLoaded")
 
 
-def test_large_files_are_read_in_parts_where_the_server_can(open_copy, page, site):
-    open_copy(project="bench")
-    wait_for_chart(page, "train/m0", "c.lines.length === 20 && c.layers.base.isLoaded")
-    ranges = [asked for path, asked in site.asked if path.endswith(".parquet") and asked]
-    data = [path for path, asked in site.asked if path.endswith(".parquet") and not asked]
-    assert bool(ranges)
-    # One try tells that a server cannot; then each file is asked for once.
-    assert site.sends_parts or len(data) + len(ranges) == len({path for path, _ in site.asked if ".parquet" in path})
-
-
 def test_the_table_of_runs_and_a_run_are_filled(open_copy, page):
     open_copy(wait_for=".tl-table-row", project="odd", tab="runs")
     expect(page.locator(".tl-table-row")).to_have_count(3)

@@ -83,6 +83,8 @@ def assert_same(frozen, live):
             assert found.tobytes() == np.where(np.isnan(other[axis]), np.nan, other[axis]).tobytes()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_every_chart_has_the_points_that_the_live_server_sends(hard, tmp_path, asking):
     folder = tmp_path / "frozen"
     folder.mkdir()
@@ -134,6 +136,36 @@ def test_rows_csv_and_runs_are_those_of_the_live_server(hard, tmp_path, asking):
         assert "no metric" in ask("rows", project="p", run="back", key="nothing")["error"]
         assert "no run" in ask("run", project="p", run="nobody")["error"]
         assert ask("poll", project="other", epoch="", panels=[]) is None
+
+
+@pytest.mark.parametrize("sends_parts", [True, False])
+def test_one_run_of_a_large_file_is_read_in_parts_where_the_server_can(root, tmp_path, asking, sends_parts):
+    noise = np.random.default_rng(0)
+    for number in range(4):
+        run = Recorded(root, run_id=f"run-{number}")
+        writer = run.writer()
+        for step, value in enumerate(noise.normal(size=50_000).tolist()):
+            run.log(writer, step, loss=value)
+        writer.close()
+    folder = tmp_path / "frozen"
+    folder.mkdir()
+    build(root, ["p"], folder)
+    [data] = (folder / "data").iterdir()
+    size = (data / "p" / "metrics-0001.parquet").stat().st_size
+    panel = {"key": "loss", "x": "step", "runs": ["run-2"], "buckets": 450, "x0": 100, "x1": 40_000}
+    with (
+        static_server(folder, sends_parts=sends_parts) as server,
+        asking(f"{server.url}data/{data.name}/") as ask,
+    ):
+        frozen = ask("poll", project="p", epoch="", panels=[{"id": "c", "since": 0, **panel}])["header"]
+        assert_same(frozen["series"], ask_live(Service(root), **panel)["series"])
+        asked = [part for path, part in server.asked if path.endswith("/metrics-0001.parquet")]
+    if sends_parts:
+        ends = [tuple(map(int, part.removeprefix("bytes=").split("-"))) for part in asked]
+        assert sum(last - first + 1 for first, last in ends) < size / 2
+    else:
+        # What was asked for in parts came whole, and was kept.
+        assert len(asked) == 1
 
 
 def _as_doubles(document):

@@ -18,7 +18,7 @@ from space_app.freeze.scan import find_tokens
 from tests.store.recording import Recorded
 from trackio_like._freeze import freeze
 from trackio_like.cli import freeze as command
-from trackio_like.errors import ProjectNotFoundError, TrackioLikeError
+from trackio_like.errors import ProjectNotFoundError, TrackioLikeError, TrackioLikeWarning
 
 TOKEN = "hf_" + "aB3dE5gH7j" * 3
 
@@ -200,11 +200,26 @@ def test_media_files_come_along_and_nothing_from_outside_does(root, tmp_path):
     place.mkdir(parents=True)
     (place / "good.png").write_bytes(b"png")
     (place / "link.png").symlink_to(tmp_path / "secret")
-    folder = project_folder(freeze(folder=tmp_path / "frozen")) / "runs" / "0"
+    with pytest.warns(TrackioLikeWarning, match="without 5 media files"):
+        frozen = freeze(folder=tmp_path / "frozen")
+    folder = project_folder(frozen) / "runs" / "0"
     assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()) == [
         "media/0/good.png",
         "run.json",
     ]
+
+
+def test_what_cannot_be_read_is_said_and_the_rest_is_copied(root, tmp_path):
+    run = Recorded(root)
+    writers = [run.writer(), run.writer()]
+    for value, writer in enumerate(writers):
+        run.log(writer, 0, a=float(value))
+        run.drop_journal(writer)
+        writer.close()
+    run.shard_paths()[0].write_bytes(b"damaged")
+    with pytest.warns(TrackioLikeWarning, match="without 1 damaged files"):
+        folder = freeze(folder=tmp_path / "frozen")
+    assert len(pq.read_table(project_folder(folder) / "metrics-0001.parquet")) == 1
 
 
 def test_projects_whose_names_look_alike_get_folders_of_their_own(tmp_path):
