@@ -124,6 +124,19 @@ def test_a_pass_with_nothing_new_writes_nothing(folder, journal):
     assert sealer.seal().shards == ()
 
 
+def test_a_pass_beside_a_busy_writer_makes_one_shard_and_leaves_the_rest_to_the_next(folder, journal):
+    class BesideAWriter(WriterSealer):
+        def _write(self, chunks):
+            written = super()._write(chunks)
+            journal.metrics(2, ("loss",), [0.2])  # logged while the shard is written
+            return written
+
+    journal.metrics(1, ("loss",), [0.1])
+    sealer = BesideAWriter(folder, WRITER)
+    assert [(name.first, name.last) for _, name in sealer.seal().shards] == [(1, 1)]
+    assert [(name.first, name.last) for _, name in sealer.seal().shards] == [(2, 2)]
+
+
 def test_a_damaged_frame_costs_itself_and_the_file_is_kept_aside(folder):
     writer = JournalWriter(folder.journal, make_header(), segment_bytes=1 << 20)
     for step in range(5):

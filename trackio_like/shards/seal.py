@@ -102,6 +102,8 @@ class WriterSealer:
                 raise
             num_calls += sum(chunk.num_records for chunk in chunks)
             num_damaged += sum(chunk.num_damaged for chunk in chunks)
+            if len(chunks) * READ_BYTES < SEAL_BYTES:
+                break  # the end was met; what came since waits for the next pass, or each would end in tiny shards
         self._drop_closed_segments()
         return SealReport(
             num_calls=num_calls, num_damaged=num_damaged, shards=tuple(shards), is_finished=self.is_finished
