@@ -209,6 +209,24 @@ def test_media_files_come_along_and_nothing_from_outside_does(root, tmp_path):
     ]
 
 
+def test_nothing_of_a_deleted_run_is_in_the_copy(root, tmp_path):
+    for name in ("kept", "deleted"):
+        run = Recorded(root, run_id=f"run-{name}")
+        writer = run.writer()
+        run.log(writer, 0, **{f"metric-{name}": 1.0})
+        writer.event("config", {"values": {"note": f"note-{name}"}})
+        if name == "deleted":
+            writer.event("delete", {})
+        writer.close()
+    folder = Path(freeze(folder=tmp_path / "frozen"))
+    index = json.loads((project_folder(folder) / "index.json").read_text())
+    assert [line["id"] for line in index["runs"]] == ["run-kept"]
+    for path in folder.rglob("*"):
+        rows = pq.read_table(path).to_pylist() if path.suffix == ".parquet" else []
+        assert "-deleted" not in str(rows)
+        assert path.is_dir() or b"-deleted" not in path.read_bytes()
+
+
 def test_what_cannot_be_read_is_said_and_the_rest_is_copied(root, tmp_path):
     run = Recorded(root)
     writers = [run.writer(), run.writer()]
