@@ -12,12 +12,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from trackio_like._version import __version__
-from trackio_like.errors import ProjectNotFoundError, RunNotFoundError, TrackioLikeError, TrackioLikeWarning
+from trackio_like.errors import (
+    ProjectNotFoundError,
+    RemoteError,
+    RunNotFoundError,
+    TrackioLikeError,
+    TrackioLikeWarning,
+)
 from trackio_like.tracking import Run, Tracker, alert, current_config, define_metric, finish, init, log, log_system
 
 if TYPE_CHECKING:
+    from trackio_like._deploy import deploy
+    from trackio_like._freeze import freeze
     from trackio_like._show import show
+    from trackio_like._sync import sync
     from trackio_like.query.api import Api
+    from trackio_like.query.changes import delete_project
     from trackio_like.run.config import Config
 
     config: Config
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Api",
     "ProjectNotFoundError",
+    "RemoteError",
     "Run",
     "RunNotFoundError",
     "Tracker",
@@ -34,14 +45,25 @@ __all__ = [
     "alert",
     "config",
     "define_metric",
+    "delete_project",
+    "deploy",
     "finish",
+    "freeze",
     "init",
     "log",
     "log_system",
     "show",
+    "sync",
 ]
 
-_HOME = {"Api": "query.api", "show": "_show"}
+_HOME = {
+    "Api": "query.api",
+    "delete_project": "query.changes",
+    "deploy": "_deploy",
+    "freeze": "_freeze",
+    "show": "_show",
+    "sync": "_sync",
+}
 """Names whose modules are heavy, loaded on first use: a training script pays for neither."""
 
 

@@ -36,7 +36,7 @@ class Progress:
         """
         if waited_s < SHOWN_AFTER_S:
             return
-        text = f"{self._what} {_bar(done, total)} {_size(done)} of {_size(total)}, {waited_s:.0f} s"
+        text = f"{self._what} {_bar(done, total)} {size_text(done)} of {size_text(total)}, {waited_s:.0f} s"
         if _is_terminal():
             self._write(f"\r{text:<{len(self._shown)}}")
             self._shown = text
@@ -70,7 +70,8 @@ def _bar(done: int, total: int) -> str:
     return f"[{'=' * filled}{' ' * (_WIDTH - filled)}] {share:4.0%}"
 
 
-def _size(num_bytes: int) -> str:
+def size_text(num_bytes: int) -> str:
+    """Bytes as people read them: `1.2 MB`."""
     if num_bytes < 1000:
         return f"{num_bytes} B"
     amount = float(num_bytes)
@@ -88,4 +89,4 @@ def _is_terminal() -> bool:
         return False
 
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "size_text"]

@@ -8,11 +8,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from trackio_like._version import __version__
-from trackio_like.cli import serve, show, sync
+from trackio_like.cli import deploy, freeze, serve, show, status, sync
 from trackio_like.cli.spec import Command
 from trackio_like.errors import TrackioLikeError
 
-COMMANDS: Final[tuple[Command, ...]] = (show.COMMAND, serve.COMMAND, sync.COMMAND)
+COMMANDS: Final[tuple[Command, ...]] = (
+    show.COMMAND,
+    sync.COMMAND,
+    status.COMMAND,
+    deploy.COMMAND,
+    freeze.COMMAND,
+    serve.COMMAND,
+)
 """In the order in which the help lists them."""
 
 
