@@ -72,7 +72,7 @@ def _wait(space_id: str) -> int:
 
 COMMAND = Command(
     name="deploy",
-    help="Make the Space that shows a bucket or dataset, or bring it up to date.",
+    help="Make or update the Space that shows a bucket.",
     add_arguments=_add_arguments,
     run=_run,
 )

@@ -82,7 +82,7 @@ def _until(found: TargetStatus) -> str:
 
 COMMAND = Command(
     name="status",
-    help="Say for each run what is here, what is sent, what waits, and why.",
+    help="Say what of each run is sent, and why the rest waits.",
     add_arguments=_add_arguments,
     run=_run,
 )
