@@ -112,7 +112,7 @@ class Cas:
         grant = secrets.token_hex(8)
         self._grants[grant] = xorb_hash
         url = self._world.cdn_url(f"/upload/{xorb_hash}")
-        return JSONResponse({"grant_id": grant, "method": "PUT", "url": url, "headers": {}}, 201)
+        return JSONResponse({"id": grant, "method": "PUT", "url": url, "headers": {}}, 201)
 
     async def _commit_grant(self, request: Request) -> Response:
         self._check(request, "write")

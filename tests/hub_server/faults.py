@@ -25,7 +25,8 @@ KINDS = {
     "reconnect": "opens a bucket's change feed with `reconnect`, and ends it",
     "silence": "opens a bucket's change feed and withholds every change",
 }
-_ENDING = ("status", "drop", "lost", "truncate", "hang")
+_JOINING = ("delay", "lag", "partial")
+"""Kinds that leave a request open for another rule."""
 
 
 @dataclass(kw_only=True)
@@ -90,7 +91,7 @@ class Faults:
                 rule.times -= 1
             rule.hits += 1
             taken.append(rule)
-            if rule.kind in _ENDING:
+            if rule.kind not in _JOINING:
                 break
         return taken
 

@@ -32,8 +32,11 @@ def client_environment(hub: Hub, home: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def hub_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+def hub_server() -> Iterator[Hub]:
     """A Hub that runs as long as the tests do; use `hub`."""
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    disable_progress_bars()
     with running_hub() as hub:
         yield hub
 
@@ -71,7 +74,6 @@ def hub(root: Path, hub_server: Hub, hub_home: Path, monkeypatch: pytest.MonkeyP
         "HF_TOKEN_PATH": str(hub_home / "token"),
         "HF_STORED_TOKENS_PATH": str(hub_home / "stored_tokens"),
         "HF_HUB_OFFLINE": False,
-        "HF_HUB_DISABLE_PROGRESS_BARS": True,
     }
     for name, setting in settings.items():
         monkeypatch.setattr(constants, name, setting)
