@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types imports spelling bundle js-tests pytest coverage bench system clean
+.PHONY: help demo hub test lint format types imports spelling bundle js-tests pytest coverage bench system clean
 
 # The first of these that is new enough; name another with PYTHON=...
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
@@ -23,6 +23,9 @@ help: ## this list
 
 demo: $(VENV)/.demo ## train a small model for about a minute and watch it live on http://127.0.0.1:7860
 	@$(PY) examples/demo.py
+
+hub: $(VENV)/.test ## a local stand-in for the Hugging Face Hub on http://127.0.0.1:7870; it keeps its data in .hub
+	@$(PY) -m tests.hub_server --port 7870 --data .hub
 
 test: system $(VENV)/.test lint types imports spelling bundle js-tests pytest ## everything that must hold, as CI runs it
 
