@@ -15,7 +15,7 @@ from trackio_like._progress import Progress
 from trackio_like._settings import hub_token
 from trackio_like.format.names import RunFolder
 from trackio_like.format.targets import Target, TargetFolder, bind_run, targets_of
-from trackio_like.run.credentials import save_token
+from trackio_like.run.credentials import read_token_key, save_token
 from trackio_like.run.destination import Destination
 from trackio_like.run.guard import warn_user
 
@@ -64,6 +64,8 @@ class Delivery:
             )
             return
         self._leave_token(target, destination.token)
+        if target.space_id is not None and destination.space_read_token is not None:
+            _save(read_token_key(target.key), destination.space_read_token)
         if is_told:
             _say(where(target))
 
@@ -91,7 +93,7 @@ class Delivery:
             found = state.SyncState.load(target) if state is not None else None
             if found is None:
                 continue
-            for message in (found.note, found.message if found.is_bad else ""):
+            for message in (found.note, found.space_note, found.message if found.is_bad else ""):
                 if message and message not in self._told:
                     self._told.add(message)
                     warn_user(message)
@@ -151,10 +153,14 @@ def where(target: Target) -> str:
         return f"trackio_like: rows go to {target.id}"
     visibility = "private where it is new" if target.is_private else "public where it is new"
     if target.space_id is not None:
-        page = f"{target.endpoint}/spaces/{target.space_id}"
+        page = _page(target, "space", target.space_id)
         return f"trackio_like: {page} ({visibility}); rows go to the {target.kind} {target.id}"
-    page = f"{target.endpoint}/{target.kind}s/{target.id}"
-    return f"trackio_like: rows go to {page} ({visibility})"
+    return f"trackio_like: rows go to {_page(target, target.kind, target.id)} ({visibility})"
+
+
+def _page(target: Target, what: str, name: str) -> str:
+    """An address; the owner of a bare name is known once the daemon has asked who is logged in."""
+    return f"{target.endpoint}/{what}s/{name}" if "/" in name else f"the {what} {name} of whoever is logged in"
 
 
 def _save(key: str, token: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import queue
 import random
 import time
 from collections.abc import Callable
@@ -82,6 +83,7 @@ class Courier:
         self._view = View()
         self._state = SyncState.load(known) or SyncState(since_s=self._clocks.wall())
         self._told = ""
+        self._space_notes: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.last_error: RemoteError | None = None
         """Why the last pass failed; None where it did not."""
         self.num_passes = 0
@@ -138,6 +140,7 @@ class Courier:
             return LOOK_EVERY_S
 
     def _step(self, *, is_full: bool, must_compare: bool, is_last: bool) -> float:
+        self._take_space_notes()
         self._view = self.uploader.look(is_full=is_full)
         if not self._view.has_work and not must_compare:
             self._tell("ok")
@@ -159,10 +162,14 @@ class Courier:
         """Tries at once, whatever happened before."""
         self._pace = Pace()
 
-    def add_note(self, note: str) -> None:
-        """Something that the user should know once, whatever becomes of the rows."""
-        with contextlib.suppress(OSError):
-            self._save(replace(self._state, note=note))
+    def note_space(self, note: str) -> None:
+        """Something that the user should know of the Space, whatever becomes of the rows; may come from any thread."""
+        self._space_notes.put(note)
+
+    def _take_space_notes(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._state = replace(self._state, space_note=self._space_notes.get_nowait())
 
     def _due_in_s(self, *, is_last: bool) -> float:
         now_s = self._clocks.steady()

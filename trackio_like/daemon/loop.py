@@ -50,7 +50,7 @@ def _is_elected(lock: HostLock) -> bool:
 
 def _serve_locked(settings: Settings, stop: threading.Event, *, stays: bool) -> bool:
     """The loop proper; whether it was told to stop."""
-    fleet = Fleet(settings.root)
+    fleet = Fleet(settings.root, space_read_token=settings.space_read_token)
     try:
         return _seal_and_send(settings, stop, fleet, stays=stays)
     finally:

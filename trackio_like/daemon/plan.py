@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -100,6 +100,32 @@ def plan_run(
     return RunPlan(uploads=tuple(uploads), deletes=tuple(sorted(deletes)), next_delete_s=min(due, default=None))
 
 
+def plan_purged_run(
+    files: Iterable[LocalFile],
+    stored: Iterable[str],
+    *,
+    buries: Callable[[str], bool],
+    rejected: Set[str] = frozenset(),
+) -> RunPlan:
+    """What is left to do for a run that was purged: what it held is deleted, events last, and never sent again.
+
+    Args:
+        files: the run's files here: those of a new run of the same id, if there is one.
+        stored: paths that the target holds of the run.
+        buries: whether a path was purged.
+        rejected: paths that the target will never take.
+    """
+    files = list(files)
+    kept = {file.path for file in files}
+    # Media name no writer: they go where no run of that id is left here.
+    deletes = [path for path in stored if buries(path) or (not kept and shard_of(path)[1] is None)]
+    uploads = [file for file in files if not buries(file.path) and file.path not in {*stored, *rejected}]
+    return RunPlan(
+        uploads=tuple(sorted(uploads, key=lambda file: (file.mtime_ns, file.path))),
+        deletes=tuple(sorted(deletes, key=lambda path: (path.split("/")[2:3] == ["events"], path))),
+    )
+
+
 def shard_of(path: str) -> tuple[str, ShardName | None]:
     """A file's folder and, where it is a shard, its name: `<project>/<run id>/<kind>/<shard>`."""
     folder, _, name = path.rpartition("/")
@@ -156,4 +182,4 @@ def _oldest(plan: RunPlan) -> int:
     return plan.uploads[0].mtime_ns if plan.uploads else 0
 
 
-__all__ = ["Chosen", "Limits", "LocalFile", "RunPlan", "choose_batch", "plan_run", "shard_of"]
+__all__ = ["Chosen", "Limits", "LocalFile", "RunPlan", "choose_batch", "plan_purged_run", "plan_run", "shard_of"]

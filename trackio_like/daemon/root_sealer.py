@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,15 +13,14 @@ from typing import Final
 from trackio_like.daemon.discover import JournalFinder, run_folders
 from trackio_like.daemon.lease import KEEP_ADOPTED_S, Lease
 from trackio_like.daemon.retry import Retry
-from trackio_like.format.names import Kind, RunFolder, ShardName, new_writer_id
-from trackio_like.format.records import EventRecord, Header
+from trackio_like.format.names import Kind, RunFolder
+from trackio_like.format.records import Header
 from trackio_like.format.schemas import SCHEMAS
 from trackio_like.journal.reader import list_segments
 from trackio_like.run.host import host_identity, is_alive
 from trackio_like.shards.compact import compact_folder, drop_covered, list_shards
-from trackio_like.shards.files import ShardInfo, write_shard
+from trackio_like.shards.events import write_event
 from trackio_like.shards.seal import WriterSealer
-from trackio_like.shards.tables import event_table
 
 logger = logging.getLogger(__name__)
 KINDS: Final[tuple[Kind, ...]] = tuple(SCHEMAS)
@@ -228,23 +225,7 @@ def record_crash(folder: RunFolder, header: Header) -> None:
     Raises:
         OSError: the event cannot be written.
     """
-    writer = new_writer_id(socket.gethostname(), os.getpid())
-    own = Header(
-        project=header.project,
-        run_id=header.run_id,
-        writer=writer,
-        host=host_identity(),
-        pid=os.getpid(),
-        process_started=0.0,
-        attempt=header.attempt,
-        rank=header.rank,
-        segment=1,
-        first_seq=1,
-    )
-    event = EventRecord(seq=1, time_us=time.time_ns() // 1000, type="crash", payload={"writer": header.writer})
-    info = ShardInfo(attempt=own.attempt, rank=own.rank, num_rows=1, summary={})
-    name = ShardName(writer=writer, first=1, last=1)
-    write_shard(folder.shards("events"), name, "events", event_table(own, [event]), info=info, compression_level=1)
+    write_event(folder, "crash", {"writer": header.writer}, attempt=header.attempt, rank=header.rank)
 
 
 def _mtime(path: Path) -> float:

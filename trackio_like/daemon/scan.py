@@ -12,6 +12,7 @@ from typing import Final
 from trackio_like.daemon.plan import LocalFile
 from trackio_like.format.names import RunFolder, encode_name
 from trackio_like.format.targets import TargetFolder
+from trackio_like.format.tombstones import Tombstone
 
 JOURNAL_FOLDER: Final = "journal"
 FULL_SCAN_PASSES: Final = 20
@@ -23,6 +24,11 @@ RECENT_PASSES: Final = 240
 def run_key(folder: RunFolder) -> str:
     """`<project>/<run id>` as the folders are named: what the ledger knows a run by."""
     return f"{folder.project_folder or encode_name(folder.project)}/{encode_name(folder.run_id)}"
+
+
+def run_key_of(tombstone: Tombstone) -> str:
+    """The same of a run that was purged."""
+    return f"{encode_name(tombstone.project)}/{encode_name(tombstone.run_id)}"
 
 
 @dataclass(slots=True)

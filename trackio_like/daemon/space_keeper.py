@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from trackio_like.daemon.deploy import Deployment, ensure_space
+from trackio_like.daemon.kinds import with_owner
 from trackio_like.errors import RemoteError, RemoteMissingError, RemoteRefusedError, RemoteUnavailableError
 from trackio_like.format.targets import Target
 from trackio_like.hub.access import HubAccess
@@ -60,8 +61,7 @@ def keep_space(
             tell_once(str(error))
             return None
         else:
-            if done.message is not None:
-                tell_once(f"{done.url}: {done.message}")
+            tell("" if done.message is None else f"{done.url}: {done.message}")
             return done
         stop.wait(max(asked_s, wait_s))
         wait_s = min(wait_s * 2, LONGEST_WAIT_S)
@@ -75,7 +75,8 @@ def _try_each(target: Target, tokens: Iterable[str], read_token: str | None) -> 
     )
     for token in tokens:
         try:
-            return ensure_space(HubAccess.from_login(target.endpoint, token=token), target, read_token=read_token)
+            access = HubAccess.from_login(target.endpoint, token=token)
+            return ensure_space(access, with_owner(target, access), read_token=read_token)
         except RemoteRefusedError as error:
             refusal = error
     raise refusal

@@ -32,6 +32,8 @@ class SyncState:
     """What happened, what is safe, what to do; empty while all is well."""
     note: str = ""
     """What the user should know once, such as that the organisation made it private."""
+    space_note: str = ""
+    """The same of the Space that shows it, such as why it could not be made."""
     since_s: float = 0.0
     """Since when the word is so; times are seconds since the epoch, by this host's clock."""
     next_try_s: float = 0.0

@@ -12,11 +12,12 @@ from typing import Final
 from trackio_like.daemon.kinds import KindOfTarget
 from trackio_like.daemon.lease import Lease
 from trackio_like.daemon.ledger import Ledger, run_of
-from trackio_like.daemon.plan import Chosen, LocalFile, RunPlan, choose_batch, plan_run
-from trackio_like.daemon.scan import RunScanner
+from trackio_like.daemon.plan import Chosen, LocalFile, RunPlan, choose_batch, plan_purged_run, plan_run
+from trackio_like.daemon.scan import RunScanner, run_key_of
 from trackio_like.daemon.sender import Batch, Outcome, Sender, Upload
 from trackio_like.errors import RemoteError, RemoteMissingError, RemoteRefusedError
 from trackio_like.format.targets import Target, TargetFolder
+from trackio_like.format.tombstones import Tombstone, purges_stamp, tombstones
 from trackio_like.run.host import host_identity
 from trackio_like.run.hostlock import HostLock, private_folder
 
@@ -96,6 +97,8 @@ class Uploader:
         self._num_failed: dict[str, int] = {}
         self._senders: dict[str, Sender] = {}
         """By token: a dataset's remembers which card is there."""
+        self._purged: dict[str, Tombstone] = {}
+        self._purges_stamp: tuple[int, ...] = ()
         self._lock = HostLock(private_folder() / f"send-{target.key}.lock")
 
     # -- looking -------------------------------------------------------------------------------------------------
@@ -114,6 +117,7 @@ class Uploader:
         for run, files in self._scanner.changed_runs(is_full=is_full):
             self._files[run] = files
             dirty.add(run)
+        dirty |= self._note_purges()
         for run, plan in self._plans.items():
             if plan.next_delete_s is not None and plan.next_delete_s <= now_s:
                 dirty.add(run)
@@ -128,15 +132,30 @@ class Uploader:
             youngest_s=max(map(self._scanner.bound_s, sending), default=0.0),
         )
 
+    def _note_purges(self) -> set[str]:
+        """Bound runs that were purged since the last look; their folders may be gone."""
+        stamp = purges_stamp(self.known.root)
+        if stamp == self._purges_stamp:
+            return set()
+        self._purges_stamp = stamp
+        found = {run_key_of(tombstone): tombstone for tombstone in tombstones(self.known.root)}
+        changed = {run for run, tombstone in found.items() if tombstone != self._purged.get(run)}
+        self._purged = {run: found[run] for run in found if (self.known.path / "runs" / run).exists()}
+        for run in changed & self._purged.keys():
+            self._files.setdefault(run, ())
+        return changed & self._purged.keys()
+
     def _plan(self, runs: set[str], now_s: float) -> None:
         for run in runs:
-            self._plans[run] = plan_run(
-                self._files[run],
-                self.ledger.run(run),
-                rejected=self.ledger.rejected(run).keys(),
-                now_s=now_s,
-                grace_s=self._kind.limits.grace_s,
-            )
+            stored, rejected = self.ledger.run(run), self.ledger.rejected(run).keys()
+            if run in self._purged:
+                self._plans[run] = plan_purged_run(
+                    self._files[run], stored, buries=self._purged[run].buries, rejected=rejected
+                )
+            else:
+                self._plans[run] = plan_run(
+                    self._files[run], stored, rejected=rejected, now_s=now_s, grace_s=self._kind.limits.grace_s
+                )
 
     def waiting(self) -> list[LocalFile]:
         """The files that the last look found, oldest first."""
@@ -187,9 +206,9 @@ class Uploader:
     def _with_tokens(self, *, must_compare: bool) -> Sent:
         refusal: RemoteError | None = None
         for token in self._kind.tokens(self.target):
-            if token not in self._senders:
-                self._senders[token] = self._kind.make_sender(self.target, token)
             try:
+                if token not in self._senders:
+                    self._senders[token] = self._kind.make_sender(self.target, token)
                 return self._send_with(self._senders[token], must_compare=must_compare)
             except (RemoteRefusedError, RemoteMissingError) as error:
                 # A private target does not exist for a token that may not see it: another one may do.

@@ -81,6 +81,17 @@ def tombstones(root: Path) -> Iterator[Tombstone]:
                 yield found
 
 
+def purges_stamp(root: Path) -> tuple[int, ...]:
+    """Differs whenever a run was purged: times of the folders, so that nobody need read every tombstone to see that."""
+    stamps = []
+    for folder in (root / PURGED_FOLDER, *(root / PURGED_FOLDER / name for name in _entries(root / PURGED_FOLDER))):
+        try:
+            stamps.append(os.stat(folder).st_mtime_ns)
+        except (FileNotFoundError, NotADirectoryError):
+            stamps.append(-1)
+    return tuple(stamps)
+
+
 def _path(root: Path, project: str, run_id: str) -> Path:
     return root / PURGED_FOLDER / encode_name(project) / encode_name(run_id)
 
@@ -92,4 +103,4 @@ def _entries(path: Path) -> list[str]:
         return []
 
 
-__all__ = ["PURGED_FOLDER", "Tombstone", "bury", "tombstone_of", "tombstones"]
+__all__ = ["PURGED_FOLDER", "Tombstone", "bury", "purges_stamp", "tombstone_of", "tombstones"]

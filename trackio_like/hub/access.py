@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from huggingface_hub import HfApi, constants, get_token
 from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # loaded lazily there
 
 from trackio_like._version import __version__
+from trackio_like.errors import RemoteRefusedError
+from trackio_like.hub.calls import hub_calls
 
 ANONYMOUS: Final = ""
 """The token of somebody who is not logged in."""
@@ -56,6 +58,19 @@ class HubAccess:
     def headers(self) -> dict[str, str]:
         """What a plain request carries. Never follow a redirect to another host with them."""
         return build_hf_headers(token=self.token or False, library_name="trackio_like", library_version=__version__)
+
+    def owner(self) -> str:
+        """Who this is: the account's name. Asked once for each token of this process.
+
+        Raises:
+            RemoteRefusedError: nobody is logged in, or the token is not good.
+            RemoteError: the Hub does not answer.
+        """
+        if not self.token:
+            raise RemoteRefusedError("Cannot tell whose account this is: nobody is logged in")
+        with hub_calls("ask whose token this is"):
+            found: dict[str, Any] = self.api.whoami(cache=True)
+        return str(found["name"])
 
     def with_token(self, token: str) -> Self:
         """The same endpoint with another token."""

@@ -39,8 +39,13 @@ def load_token(key: str) -> str | None:
     return None
 
 
+def read_token_key(key: str) -> str:
+    """Under which key the read token of a target's Space is left."""
+    return f"{key}.read"
+
+
 def _path(key: str) -> Path:
     return private_folder() / "tokens" / key
 
 
-__all__ = ["load_token", "save_token"]
+__all__ = ["load_token", "read_token_key", "save_token"]

@@ -52,6 +52,8 @@ class Destination:
     target: Target
     token: str | None = None
     """The write token of a server; None where the login of the Hub is used."""
+    space_read_token: str | None = None
+    """For the Space to read its private rows with; None for none."""
     ignored_server: str | None = None
     """The server that the caller named and that a Space won over; without its token."""
 
@@ -94,7 +96,9 @@ def choose_destination(wish: Wish, settings: Settings, *, endpoint: str) -> Dest
             "keeps its own rows. Leave one out (see also TRACKIO_SERVER_URL)."
         )
     ignored = None if wish.server_url is None else _without_query(wish.server_url)
-    return Destination(target=_on_hub(named, endpoint), ignored_server=ignored)
+    return Destination(
+        target=_on_hub(named, endpoint), space_read_token=settings.space_read_token, ignored_server=ignored
+    )
 
 
 def _check_nothing_else(named: Wish) -> None:
