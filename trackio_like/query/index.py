@@ -105,6 +105,8 @@ class ProjectIndex:
             if run.advance(cursor, cache=self.cache, liveness=self._liveness, look_at_shards=looks):
                 changed = True
                 self._note_change(run, cursor, was_visible=was_visible)
+        for run in [run for run in runs if run.has_late_rows]:
+            changed |= self._read_anew(run, cursor)
         if changed:
             self.cursor = cursor
             if cursor % _SHRINK_EVERY == 0:
@@ -117,11 +119,15 @@ class ProjectIndex:
         for folder in {path.parent.parent for path in self.faults.forget_changed()}:
             run = next((run for run in self._runs.values() if run.path == folder), None)
             if run is not None:
-                self._runs[run.run_id] = RunIndex(self.project, run.run_id, folder, faults=self.faults)
-                if run.is_visible:
-                    self._forget(run, self.cursor + 1)
-                    changed = True
+                changed |= self._read_anew(run, self.cursor + 1)
         return changed
+
+    def _read_anew(self, run: RunIndex, cursor: int) -> bool:
+        """Forgets what is known of a run, and reads it at the next look; whether that can be seen."""
+        self._runs[run.run_id] = RunIndex(self.project, run.run_id, run.path, faults=self.faults)
+        if run.is_visible:
+            self._forget(run, cursor)
+        return run.is_visible
 
     def _find_runs(self) -> bool:
         if self._root_folder.refresh():

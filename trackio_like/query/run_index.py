@@ -80,6 +80,11 @@ class RunIndex:
         """Whether journals show whatever happens next: there is one, or the run is over."""
         return self.changed_at > 0 and (self._follower.num_journals > 0 or self.description.state != RUNNING)
 
+    @property
+    def has_late_rows(self) -> bool:
+        """Whether its files hold rows that were passed over: it must be read anew."""
+        return self._follower.has_late_rows
+
     def has_news_from_people(self) -> bool:
         """Whether an event came or went beside the journals since this was last asked: one look at a folder's time."""
         try:

@@ -66,6 +66,12 @@ class RunFollower:
         self._plans: dict[Kind, list[Read]] = {kind: [] for kind in self._kinds}
         self._covered: dict[Kind, dict[str, int]] = {kind: {} for kind in self._kinds}
         self._seen: dict[Kind, dict[str, int]] = {kind: {} for kind in self._kinds}
+        self._num_handed: dict[Kind, dict[str, int]] = {kind: {} for kind in self._kinds}
+        self.has_late_rows = False
+        """Whether shards hold rows that were passed over, so that the run must be read anew.
+
+        A mirror may get a writer's later shard before an earlier one: rows are told apart by sequence numbers alone.
+        """
 
     @property
     def headers(self) -> dict[str, Header]:
@@ -110,6 +116,7 @@ class RunFollower:
             seen = self._seen[kind]
             if delta.has_new_listing:
                 delta.reads += self._unseen(kind, spans)
+                self.has_late_rows |= self._has_passed_over(kind)
             delta.seen[kind] = dict(seen)
             for batch in delta.batches:
                 writer = batch.header.writer
@@ -149,8 +156,8 @@ class RunFollower:
 
         Args:
             kind: whose.
-            reach: how far each writer's rows are known without shards: a writer with all of them within needs none
-                opened now; None opens all.
+            reach: how far each writer's rows are known without shards: one that has a journal here and all of them
+                within needs none opened now; None opens all.
 
         Returns:
             False where a file was gone before it could be opened.
@@ -163,7 +170,8 @@ class RunFollower:
         while pending:
             name = pending.pop()
             shard = known.get(name)
-            if shard is None and reach is not None and covered[name.writer] <= reach.get(name.writer, 0):
+            reached = reach.get(name.writer, 0) if reach is not None and name.writer in self.headers else 0
+            if shard is None and covered[name.writer] <= reached:
                 usable[name] = None
                 continue
             path = folder.path / str(name)
@@ -204,8 +212,22 @@ class RunFollower:
                 shard = self._shards[kind][read.shard]
                 assert shard is not None, "a writer's shards are passed over only where all its rows are known"
                 reads.append(ShardRead(shard=shard, after=max(read.after, before)))
+                if writer not in self.headers:
+                    handed = self._num_handed[kind]
+                    handed[writer] = handed.get(writer, 0) + reads[-1].count_rows()
             seen[writer] = last
         return reads
+
+    def _has_passed_over(self, kind: Kind) -> bool:
+        """Whether the shards of a writer that never had a journal here hold more rows than were handed over."""
+        totals: dict[str, int] = {}
+        for read in self._plans[kind]:
+            shard = self._shards[kind][read.shard]
+            if shard is not None and read.shard.writer not in self.headers:
+                num_rows = ShardRead(shard=shard, after=read.after).count_rows()
+                totals[read.shard.writer] = totals.get(read.shard.writer, 0) + num_rows
+        handed = self._num_handed[kind]
+        return any(total > handed.get(writer, 0) for writer, total in totals.items())
 
 
 def _reach(seen: dict[str, int], spans: Spans) -> dict[str, int]:

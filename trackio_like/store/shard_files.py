@@ -56,6 +56,16 @@ class ShardRead:
         """Whether every row is wanted, so that the footer's summary describes them."""
         return self.after < self.shard.name.first
 
+    def count_rows(self) -> int:
+        """How many rows they are; a file that is gone or damaged counts as none, for nobody will read it."""
+        if self.is_whole:
+            return self.shard.num_rows
+        try:
+            seq_R = pq.read_table(self.shard.path, columns=["seq"], partitioning=None)["seq"].to_numpy()
+        except (OSError, pa.ArrowException):
+            return 0
+        return int((seq_R > self.after).sum())
+
 
 def parse_shard_names(names: Iterable[str]) -> list[ShardName]:
     """The shards among a folder's file names; drafts and strangers are passed over."""
