@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import secrets
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -39,8 +40,9 @@ class Time:
         return Clocks(wall=self, steady=self)
 
 
-def make_target(hub, kind, name="board", **changes):
-    return Target(**{"kind": kind, "id": f"me/{name}", "endpoint": hub.endpoint, **changes})
+def make_target(hub, kind, **changes):
+    """A target of a name of its own: tokens and locks of this user outlive a test."""
+    return Target(**{"kind": kind, "id": f"me/board-{secrets.token_hex(4)}", "endpoint": hub.endpoint, **changes})
 
 
 def make_run(root, target, run_id="r", project="p"):

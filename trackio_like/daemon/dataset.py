@@ -10,7 +10,13 @@ from typing import Final
 from trackio_like.daemon.bucket import visibility_note
 from trackio_like.daemon.card import CARD_PATH, card_kinds, is_ours, kinds_of, next_card
 from trackio_like.daemon.sender import Batch, Outcome, Upload
-from trackio_like.errors import RemoteConflictError, RemoteError, RemoteInvalidError, RemoteMissingError
+from trackio_like.errors import (
+    RemoteConflictError,
+    RemoteError,
+    RemoteInvalidError,
+    RemoteMissingError,
+    RemoteRefusedError,
+)
 from trackio_like.format.targets import Target
 from trackio_like.hub import datasets
 from trackio_like.hub.access import HubAccess
@@ -18,7 +24,7 @@ from trackio_like.hub.calls import Traffic
 from trackio_like.hub.listing import list_dataset
 
 _CONFLICT_TRIES: Final = 4
-_SECRET: Final = re.compile(r"secret|token|credential|sensitive", re.IGNORECASE)
+_SECRET: Final = re.compile(r"\bsecrets?\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -90,13 +96,17 @@ class DatasetSender:
             return
         except RemoteError as error:
             text = str(error)
-            is_about_content = isinstance(error, RemoteInvalidError) or _SECRET.search(text) is not None
+            # The Hub's scanner may answer 403, as for a token; of those it is only the one that finds secrets.
+            names_secret = _SECRET.search(text) is not None
+            is_about_content = isinstance(error, RemoteInvalidError) or (
+                isinstance(error, RemoteRefusedError) and names_secret
+            )
             if not uploads or not is_about_content:
                 raise
             named = [upload for upload in uploads if upload.path in text]
             if not named and len(uploads) == 1:
                 # Alone it proves nothing against the file: the Hub may refuse every commit now.
-                if not done.stored and _SECRET.search(text) is None:
+                if not done.stored and not names_secret:
                     raise
                 named = list(uploads)
             if named:
