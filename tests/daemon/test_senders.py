@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]  # ships no types
 from huggingface_hub import constants
 
 from tests.daemon.sending import Time, courier_of, log, make_run, make_target, rows_in, truth
