@@ -130,6 +130,13 @@ def hub_token(env: Mapping[str, str] = os.environ) -> str | None:
     return env.get("HF_TOKEN") or env.get("HUGGING_FACE_HUB_TOKEN") or None
 
 
+def mirrors_folder(env: Mapping[str, str] = os.environ) -> Path:
+    """Where local copies of buckets and datasets lie: beside the default root, never in it."""
+    return default_root({name: value for name, value in env.items() if name != "TRACKIO_DIR"}).with_name(
+        "trackio_like_mirrors"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
     """This process's place in a distributed job."""
@@ -277,6 +284,7 @@ __all__ = [
     "has_screen",
     "hub_endpoint",
     "hub_token",
+    "mirrors_folder",
     "rank_from_env",
     "server_environment",
     "space_login",

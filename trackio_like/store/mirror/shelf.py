@@ -1,0 +1,132 @@
+"""A mirror's files on this disk: there whole or not at all, and known without looking."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Final
+
+from trackio_like.errors import DamagedFileError
+from trackio_like.store.mirror.paths import Place, parse_path
+
+DRAFTS: Final = ".drafts"
+_WHOLE: Final = ".whole"
+_MAGIC: Final = b"PAR1"
+
+
+class Shelf:
+    """The folder of one mirror. One thread changes it; any may read its files."""
+
+    def __init__(self, folder: Path) -> None:
+        """Knows nothing yet: `scan` looks."""
+        self.folder = folder
+        self._sizes: dict[str, dict[str, int]] = {}
+
+    def scan(self) -> None:
+        """Looks at what an earlier process left, and removes its drafts.
+
+        Raises:
+            OSError: the folder cannot be read or made.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / _WHOLE).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / DRAFTS, ignore_errors=True)
+        (self.folder / DRAFTS).mkdir(exist_ok=True)
+        self._sizes = {}
+        waiting = [""]
+        while waiting:
+            inner = waiting.pop()
+            with os.scandir(self.folder / inner) as entries:
+                for entry in entries:
+                    path = f"{inner}/{entry.name}" if inner else entry.name
+                    if entry.name.startswith("."):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(path)
+                    elif (place := parse_path(path)) is not None:
+                        self._sizes.setdefault(place.folder, {})[place.name] = entry.stat().st_size
+
+    def mark_whole(self) -> None:
+        """Tells other processes that everything was compared and copied once.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        (self.folder / _WHOLE).touch()
+
+    @property
+    def folders(self) -> set[str]:
+        """The folders that hold a file."""
+        return {folder for folder, names in self._sizes.items() if names}
+
+    def names(self, folder: str) -> set[str]:
+        """The names of the files in one folder."""
+        return set(self._sizes.get(folder, ()))
+
+    def size(self, folder: str, name: str) -> int | None:
+        """Bytes of a file; None where it is not here."""
+        return self._sizes.get(folder, {}).get(name)
+
+    def draft(self) -> Path:
+        """A place to write a file to that nobody reads."""
+        return self.folder / DRAFTS / secrets.token_hex(8)
+
+    def publish(self, draft: Path, place: Place) -> None:
+        """Puts a draft where readers find it; the draft is gone in any case.
+
+        Raises:
+            DamagedFileError: it is no whole Parquet file, though its name says so.
+            OSError: the disk refuses.
+        """
+        try:
+            if place.shard is not None:
+                _check_parquet(draft)
+            target = self.folder / place.folder / place.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            num_bytes = draft.stat().st_size
+            os.replace(draft, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                draft.unlink()
+            raise
+        self._sizes.setdefault(place.folder, {})[place.name] = num_bytes
+
+    def delete(self, folder: str, name: str) -> None:
+        """Removes a file, and the folders that are empty then; idempotent.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        with contextlib.suppress(FileNotFoundError):
+            (self.folder / folder / name).unlink()
+        self._sizes.get(folder, {}).pop(name, None)
+        if self._sizes.get(folder):
+            return
+        self._sizes.pop(folder, None)
+        inner = folder
+        with contextlib.suppress(OSError):  # somebody else's file lies there
+            while inner:
+                (self.folder / inner).rmdir()
+                inner = inner.rpartition("/")[0]
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether the process that keeps this copy up has compared and copied everything since it began."""
+    return (folder / _WHOLE).exists()
+
+
+def _check_parquet(path: Path) -> None:
+    with open(path, "rb") as file:
+        head = file.read(4)
+        file.seek(0, os.SEEK_END)
+        is_long = file.tell() >= 12
+        if is_long:
+            file.seek(-4, os.SEEK_END)
+        if not is_long or head != _MAGIC or file.read(4) != _MAGIC:
+            raise DamagedFileError("it is not a whole Parquet file")
+
+
+__all__ = ["DRAFTS", "Shelf", "is_whole"]
