@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 from trackio_like._settings import Settings, space_login
+from trackio_like.errors import RemoteError
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -18,7 +19,11 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: the command line, without the program.
     """
     parser = argparse.ArgumentParser(prog="python -m space_app", description=__doc__)
-    parser.add_argument("--root", type=Path, help="folder that holds every project")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--root", type=Path, help="folder that holds every project")
+    shown.add_argument("--bucket", metavar="ID", help="a bucket, read only")
+    shown.add_argument("--dataset", metavar="ID", help="a dataset, read only")
+    shown.add_argument("--space", metavar="ID", help="what a Space shows, read only")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=7860)
     parser.add_argument(
@@ -29,13 +34,23 @@ def main(arguments: list[str] | None = None) -> int:
         threading.Thread(target=_end_with_stdin, name="trackio-like-stdin", daemon=True).start()
     from space_app.app import launch
     from space_app.doors import doors_of
+    from trackio_like.store.source import open_source
 
     settings = Settings.from_env()
-    root = options.root or settings.root
     doors = doors_of(settings, space_login(), host=options.host, port=options.port)
     try:
+        source = open_source(
+            None if options.root is None else options.root.expanduser().resolve(),
+            bucket_id=options.bucket,
+            dataset_id=options.dataset,
+            space_id=options.space,
+        )
+    except (RemoteError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 4
+    try:
         launch(
-            root.expanduser().resolve(),
+            source,
             host=options.host,
             port=options.port,
             access=doors.access,
@@ -45,6 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         sys.stderr.write(f"The dashboard cannot listen on {options.host}:{options.port}: {error}\n")
         return 3
+    finally:
+        source.close()
     return 0
 
 

@@ -22,7 +22,9 @@ from space_app.api.access import Access, is_loopback
 from space_app.api.files import DEFAULT_MAX_BYTES
 from space_app.api.gate import Gate
 from space_app.api.people import People
+from space_app.api.service import Service
 from space_app.tabs import TABS
+from trackio_like.store.source import DataSource
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -78,7 +80,7 @@ class Bundle:
         return cls(script=manifest["script"], style=manifest["style"])
 
 
-class _OwnPage:
+class OwnPage:
     """Gives every answer the content policy, and every page our head.
 
     Gradio puts a head of ours into the page by script, once it has loaded: too late for the theme, and the first chart
@@ -116,7 +118,7 @@ class _OwnPage:
         await self._app(scope, receive, send_own)
 
 
-class _Forever(StaticFiles):
+class ForeverFiles(StaticFiles):
     """Files whose name changes with their content: browsers need not ask for them twice."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
@@ -154,14 +156,14 @@ def _panel(name: str, bundle: Bundle) -> None:
     )
 
 
-def head_of(bundle: Bundle, root: Path) -> str:
+def head_of(bundle: Bundle, title: str) -> str:
     """The page's head: our style and module, and what the module has to know of this server.
 
     Args:
         bundle: the JavaScript to load.
-        root: the folder that is watched; the empty page names it.
+        title: the folder that is watched, or `the bucket me/board`; the empty page names it.
     """
-    config = json.dumps({"root": str(root)}).replace("<", "\\u003c")
+    config = json.dumps({"root": title}).replace("<", "\\u003c")
     return (
         f"<script>{_THEME_SCRIPT}</script>"
         f'<link rel="stylesheet" href="tstatic/{bundle.style}">'
@@ -171,7 +173,7 @@ def head_of(bundle: Bundle, root: Path) -> str:
 
 
 def launch(
-    root: Path,
+    source: DataSource,
     *,
     host: str = "127.0.0.1",
     port: int = 7860,
@@ -180,10 +182,10 @@ def launch(
     people: People | None = None,
     max_bytes: int = DEFAULT_MAX_BYTES,
 ) -> gr.Blocks:
-    """Serves the dashboard of one root.
+    """Serves the dashboard of one root, or of what lies on the Hub; keeps it up meanwhile.
 
     Args:
-        root: the folder that holds every project; need not exist yet.
+        source: what is shown; its folder need not exist yet.
         host: address to listen on.
         port: port to listen on, which must be free.
         block: whether to return only when the server ends.
@@ -197,6 +199,8 @@ def launch(
     bundle = Bundle.load()
     blocks = build_blocks(bundle)
     access = access or Access(is_loopback=is_loopback(host), port=port)
+    service = Service(source.root, progress=source.progress)
+    source.start()
     blocks.launch(
         server_name=host,
         server_port=port,
@@ -211,10 +215,15 @@ def launch(
         ssr_mode=False,
         app_kwargs={
             "routes": [
-                Mount("/t", create_api(root, access=access, people=people, max_bytes=max_bytes)),
-                Mount("/tstatic", _Forever(directory=DIST)),
+                Mount(
+                    "/t",
+                    create_api(
+                        service, access=access, people=people, is_read_only=source.is_read_only, max_bytes=max_bytes
+                    ),
+                ),
+                Mount("/tstatic", ForeverFiles(directory=DIST)),
             ],
-            "middleware": [Middleware(_OwnPage, head=head_of(bundle, root)), Middleware(Gate, access=access)],
+            "middleware": [Middleware(OwnPage, head=head_of(bundle, source.title)), Middleware(Gate, access=access)],
             "docs_url": None,
             "redoc_url": None,
             "openapi_url": None,

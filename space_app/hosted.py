@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from trackio_like._settings import Settings, hub_endpoint, hub_token
-from trackio_like._version import __version__
+from trackio_like._settings import Settings, hub_endpoint, hub_token, space_login
+from trackio_like.store.source import DataSource, open_source
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -70,54 +69,40 @@ class Hosting:
         return f"Hosting({self.bucket_id or self.dataset_id!r}, {'with' if self.token else 'without'} a token)"
 
 
-class DataSource(Protocol):
-    """What a Space reads: a folder that is kept up with a bucket, a dataset or a mounted volume."""
-
-    root: Path
-
-    def start(self) -> None:
-        """Begins to keep it up, in threads of its own."""
-
-    def close(self) -> None:
-        """Ends that."""
-
-
 def open_hosted(hosting: Hosting) -> DataSource:
     """The mirror of what the Space shows; reads nothing yet."""
-    source = importlib.import_module("trackio_like.store.source")
-    opened: DataSource = source.open_source(
+    return open_source(
         bucket_id=hosting.bucket_id, dataset_id=hosting.dataset_id, mount=hosting.mount, token=hosting.token
     )
-    return opened
 
 
-def build_app(root: Path) -> FastAPI:
+def build_app(source: DataSource) -> FastAPI:
     """The whole dashboard as one application: our routes, and Gradio's page at `/`.
 
     It may stand in an iframe of any page, for the Hub shows a Space in one, and sets no cookie for those who only look.
 
     Args:
-        root: the folder that is kept up.
+        source: what is shown.
     """
     from fastapi import FastAPI
     from starlette.middleware import Middleware
     from starlette.routing import Mount
 
     from space_app.api import create_api
-    from space_app.api.access import Access
     from space_app.api.gate import Gate
     from space_app.api.service import Service
-    from space_app.app import DIST, Bundle, _Forever, _OwnPage, build_blocks, head_of
+    from space_app.app import DIST, Bundle, ForeverFiles, OwnPage, build_blocks, head_of
+    from space_app.doors import doors_of
 
     bundle = Bundle.load()
-    access = Access()
-    service = Service(root, poll_ms=POLL_MS, version=__version__)
+    doors = doors_of(Settings.from_env(), space_login(), host=HOST, port=PORT)
+    service = Service(source.root, poll_ms=POLL_MS, progress=source.progress)
     app = FastAPI(
         routes=[
-            Mount("/t", create_api(service, access=access, is_read_only=True)),
-            Mount("/tstatic", _Forever(directory=DIST)),
+            Mount("/t", create_api(service, access=doors.access, people=doors.people, is_read_only=True)),
+            Mount("/tstatic", ForeverFiles(directory=DIST)),
         ],
-        middleware=[Middleware(_OwnPage, head=head_of(bundle, root)), Middleware(Gate, access=access)],
+        middleware=[Middleware(OwnPage, head=head_of(bundle, source.title)), Middleware(Gate, access=doors.access)],
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
@@ -156,7 +141,7 @@ def main() -> None:
     try:
         # All that is forwarded is believed: only the Hub's proxy can reach the container.
         uvicorn.run(
-            build_app(source.root),
+            build_app(source),
             host=hosting.host,
             port=hosting.port,
             log_level="warning",
@@ -167,4 +152,4 @@ def main() -> None:
         source.close()
 
 
-__all__ = ["DataSource", "Hosting", "build_app", "main", "open_hosted"]
+__all__ = ["Hosting", "build_app", "main", "open_hosted"]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytest_plugins = ["tests.hub_server.fixtures"]
+
 THREAD_PREFIX = "trackio-like-"
 DAEMON_MODULE = "trackio_like.daemon"
 END_TIMEOUT_S = 10.0

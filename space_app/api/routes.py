@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -19,6 +18,7 @@ from space_app.api.files import DEFAULT_MAX_BYTES, FileRoutes
 from space_app.api.people import People, TokenPeople
 from space_app.api.service import MAX_ROWS, NotFoundError, PollQuery, Service, to_csv
 from space_app.api.wire import plain
+from trackio_like._version import __version__
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery
 from trackio_like.store.changes import remove_leftovers
 from trackio_like.store.intake import Intake
@@ -97,7 +97,7 @@ def create_api(
         max_bytes: the largest file that is taken.
     """
     access = access or Access()
-    service = root if isinstance(root, Service) else Service(Path(root), poll_ms=poll_ms, version=_version())
+    service = root if isinstance(root, Service) else Service(Path(root), poll_ms=poll_ms, version=__version__)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(_GZipForRemote)
     app.add_exception_handler(NotFoundError, _not_found)
@@ -112,7 +112,7 @@ def create_api(
     FileRoutes(
         intake=intake,
         access=access,
-        version=_version(),
+        version=__version__,
         is_deleted=service.is_deleted,
         is_read_only=is_read_only,
         max_bytes=max_bytes,
@@ -193,13 +193,6 @@ class _GZipForRemote:
 
 def _is_forwarded(scope: Scope) -> bool:
     return any(name == b"x-forwarded-for" for name, _ in scope.get("headers", ()))
-
-
-def _version() -> str:
-    try:
-        return version("trackio-like")
-    except PackageNotFoundError:
-        return "0"
 
 
 __all__ = ["MAX_BODY_BYTES", "MAX_PANELS", "create_api"]

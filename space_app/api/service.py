@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import pyarrow.compute as pc
 
 from space_app.api.wire import Arrays, flatten, numbers, plain, to_json, with_field
+from trackio_like._version import __version__
 from trackio_like.format.names import JournalName
 from trackio_like.query.history import read_history
 from trackio_like.query.index import ProjectIndex
@@ -27,6 +28,7 @@ from trackio_like.query.panels import PanelQuery, curves
 from trackio_like.query.run_index import RunIndex
 from trackio_like.query.series import SeriesCache
 from trackio_like.store.catalog import list_projects, list_runs
+from trackio_like.store.mirror.progress import Progress
 
 REFRESH_S: Final = 0.3
 """How often the files are looked at, however many viewers there are."""
@@ -60,7 +62,15 @@ class PollQuery:
 class Service:
     """Answers for one root; safe to use from several threads."""
 
-    def __init__(self, root: Path, *, poll_ms: int = 1000, version: str = "0", refresh_s: float = REFRESH_S) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        poll_ms: int = 1000,
+        version: str = __version__,
+        refresh_s: float = REFRESH_S,
+        progress: Callable[[], Progress | None] = lambda: None,
+    ) -> None:
         """Starts the database, so that the first page does not wait for it; reads nothing yet.
 
         Args:
@@ -68,7 +78,9 @@ class Service:
             poll_ms: how often a page is to ask.
             version: of this package, for the page.
             refresh_s: how often the files are looked at, at most.
+            progress: says how the copy of a bucket or dataset stands; None for a root of this machine.
         """
+        self._progress = progress
         self.root = root
         self._poll_ms = poll_ms
         self._version = version
@@ -91,7 +103,8 @@ class Service:
                 projects.sort(key=lambda line: (-line["last_us"], line["name"]))
                 document = {"version": self._version, "poll_ms": self._poll_ms, "projects": projects}
                 self._meta = (now, document)
-            return self._meta[1]
+            found = self._progress()
+            return {**self._meta[1], "mirror": None if found is None else asdict(found)}
 
     def _project_line(self, name: str, folders: tuple[Path, ...]) -> dict[str, Any]:
         index = self._indexes.get(name)

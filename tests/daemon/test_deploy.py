@@ -24,8 +24,6 @@ from trackio_like.format.targets import Target
 from trackio_like.hub.access import HubAccess
 from trackio_like.hub.spaces import SpaceState
 
-pytest_plugins = ["tests.hub_server.fixtures"]
-
 SPACE = "me/board"
 OURS = Mark(version="0.2.0", digest="new", bucket_id="me/rows")
 

@@ -10,8 +10,6 @@ import trackio_like as trackio
 from trackio_like._freeze import freeze
 from trackio_like.errors import RemoteConflictError, RemoteRefusedError
 
-pytest_plugins = ["tests.hub_server.fixtures"]
-
 
 @pytest.fixture(autouse=True)
 def one_run(hub):

@@ -12,8 +12,6 @@ from trackio_like._deploy import deploy, stages
 from trackio_like.cli.deploy import COMMAND
 from trackio_like.errors import RemoteConflictError
 
-pytest_plugins = ["tests.hub_server.fixtures"]
-
 SPACE = "me/board"
 
 

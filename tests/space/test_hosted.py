@@ -48,7 +48,9 @@ import sys
 from pathlib import Path
 import uvicorn
 from space_app.hosted import build_app
-uvicorn.run(build_app(Path(sys.argv[1])), host="127.0.0.1", port=int(sys.argv[2]), log_level="warning")
+from trackio_like.store.source import FolderOfThisMachine
+app = build_app(FolderOfThisMachine(Path(sys.argv[1])))
+uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[2]), log_level="warning")
 """
 
 

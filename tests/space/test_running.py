@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import socket
@@ -24,15 +23,7 @@ from trackio_like.daemon.space_files import GRADIO_VERSION
 from trackio_like.format.targets import Target
 from trackio_like.hub.access import HubAccess
 
-pytest_plugins = ["tests.hub_server.fixtures"]
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(420),
-    pytest.mark.skipif(
-        importlib.util.find_spec("trackio_like.store.source") is None, reason="nothing opens a mirror in this version"
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 
 # Notes each name that is looked up and each address that is connected to, from the interpreter's first moment.
 WATCH = """

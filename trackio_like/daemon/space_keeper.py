@@ -35,7 +35,7 @@ def keep_space(
         tokens: the logins to try, best first; asked anew each time.
         read_token: for the Space to read private rows with; None for none.
         stop: ends it early.
-        tell: is told what the user should know: each text once.
+        tell: is told what the user should know: each text once, and an empty one when it is so no more.
         first_wait_s: the wait after the first failure, in seconds; it doubles.
 
     Returns:
@@ -61,7 +61,10 @@ def keep_space(
             tell_once(str(error))
             return None
         else:
-            tell("" if done.message is None else f"{done.url}: {done.message}")
+            if done.message is not None:
+                tell_once(f"{done.url}: {done.message}")
+            elif told:
+                tell("")  # what was told before is so no more
             return done
         stop.wait(max(asked_s, wait_s))
         wait_s = min(wait_s * 2, LONGEST_WAIT_S)
