@@ -9,13 +9,15 @@ import tempfile
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from trackio_like._settings import Settings
 from trackio_like.errors import ProjectNotFoundError, TrackioLikeWarning
 from trackio_like.hub.access import HubAccess
 from trackio_like.hub.static_space import check_space, publish
 from trackio_like.store.catalog import list_projects
+from trackio_like.store.source import open_source
+
+COPY_TIMEOUT_S: Final = 600.0
 
 
 def freeze(
@@ -24,7 +26,10 @@ def freeze(
     folder: str | os.PathLike[str] | None = None,
     space_id: str | None = None,
     root: str | os.PathLike[str] | None = None,
+    bucket_id: str | None = None,
+    dataset_id: str | None = None,
     private: bool = True,
+    timeout: float = COPY_TIMEOUT_S,
 ) -> str:
     """Makes a copy of the dashboard that needs no server: a page, and the data as Parquet.
 
@@ -35,23 +40,40 @@ def freeze(
         project: one project or several; all where it is None.
         folder: where the copy goes; any static server can serve it.
         space_id: the static Space it goes to instead, `namespace/name`; needs a token that may write there.
-        root: folder that holds every project; as `init` finds it where it is None.
+        root: folder that holds every project; as `init` finds it where nothing is named.
+        bucket_id: a bucket whose projects are copied instead.
+        dataset_id: a dataset whose projects are copied instead.
         private: whether a Space that does not exist yet is made private; an existing one stays as it is.
+        timeout: seconds that fetching a bucket or dataset may take at most.
 
     Returns:
         The folder, or the Space's URL.
 
     Raises:
-        ValueError: neither or both of `folder` and `space_id` were given.
+        ValueError: neither or both of `folder` and `space_id` were given, or several places to read.
         ProjectNotFoundError: there is no such project.
         FileExistsError: the folder holds something that is not a frozen dashboard; it stays as it is.
         ModuleNotFoundError: the extra `dashboard` is not installed.
         TrackioLikeError: there is no run, something looks like a token, or the Hub did not do it.
+        TimeoutError: the bucket or dataset could not be fetched in time; what came is kept for another try.
         OSError: the disk refuses.
     """
     if (folder is None) == (space_id is None):
         raise ValueError("Say where the copy goes: either folder= or space_id=.")
-    base = Settings.from_env().root if root is None else Path(root).expanduser()
+    named = None if root is None else Path(root).expanduser()
+    with open_source(named, bucket_id=bucket_id, dataset_id=dataset_id) as source:
+        source.wait(timeout)
+        return _freeze(source.root, project, folder=folder, space_id=space_id, is_private=private)
+
+
+def _freeze(
+    base: Path,
+    project: str | Sequence[str] | None,
+    *,
+    folder: str | os.PathLike[str] | None,
+    space_id: str | None,
+    is_private: bool,
+) -> str:
     projects = _chosen(project, base)
     building = _building()
     login = HubAccess.from_login()
@@ -62,7 +84,7 @@ def freeze(
             draft = Path(place)
             _warn_of_gaps(building.build(base, projects, draft, own_tokens=tokens))
             building.write_space_card(draft, space_id)
-            return publish(login, space_id, draft, is_private=private)
+            return publish(login, space_id, draft, is_private=is_private)
     assert folder is not None
     # What a link leads to is replaced, not the link.
     target = Path(os.path.realpath(Path(folder).expanduser()))
@@ -96,7 +118,7 @@ def _warn_of_gaps(frozen: Any) -> None:
     if frozen.num_missing_files:
         gaps.append(f"{frozen.num_missing_files} media files that rows name and that are not there")
     if gaps:
-        warnings.warn(f"The copy is without {' and '.join(gaps)}.", TrackioLikeWarning, stacklevel=3)
+        warnings.warn(f"The copy is without {' and '.join(gaps)}.", TrackioLikeWarning, stacklevel=4)
 
 
 def _building() -> Any:

@@ -60,3 +60,12 @@ def test_without_a_login_it_says_so_before_anything_is_built(hub, monkeypatch):
     monkeypatch.delenv("HF_TOKEN")
     with pytest.raises(RemoteRefusedError, match="log in"):
         freeze("p", space_id="me/frozen")
+
+
+def test_a_bucket_is_frozen_like_a_folder(hub, tmp_path):
+    with trackio.init(project="far away", name="n") as run:
+        run.log({"loss": 0.5})
+    trackio.sync(bucket_id="me/rows")
+    freeze(bucket_id="me/rows", folder=tmp_path / "site")
+    [projects] = (tmp_path / "site" / "data").glob("*/projects.json")
+    assert "far away" in projects.read_text()

@@ -13,9 +13,12 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--to", type=Path, metavar="FOLDER", help="folder for the copy; any static server serves it")
     target.add_argument("--space", metavar="ID", help="static Space for the copy: namespace/name")
-    parser.add_argument(
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
         "--root", type=Path, help="folder that holds every project (default: TRACKIO_DIR, else below HF_HOME)"
     )
+    source.add_argument("--bucket", metavar="ID", help="copy the projects of this bucket instead")
+    source.add_argument("--dataset", metavar="ID", help="copy the projects of this dataset instead")
     parser.add_argument("--public", action="store_true", help="make a new Space public (default: private)")
 
 
@@ -27,6 +30,8 @@ def _run(options: argparse.Namespace) -> int:
         folder=options.to,
         space_id=options.space,
         root=options.root,
+        bucket_id=options.bucket,
+        dataset_id=options.dataset,
         private=not options.public,
     )
     print(f"The frozen dashboard is at {place}")
