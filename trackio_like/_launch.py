@@ -14,12 +14,14 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from trackio_like._settings import Rank, Settings
 from trackio_like._version import __version__
+from trackio_like.errors import RemoteError, RemoteMissingError
 from trackio_like.format.names import RunFolder, encode_name, new_run_id, new_writer_id, project_folder_for
 from trackio_like.format.records import Header
+from trackio_like.format.targets import Target
 from trackio_like.journal.reader import list_segments, read_header
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.run.config import masked
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from trackio_like.query.resume import ResumePoint
 
 Resume = Literal["never", "allow", "must"]
+FETCH_TIMEOUT_S: Final = 20.0
+"""How long `init(resume=...)` asks the Hub for a run that is not here."""
 
 
 class Launch:
@@ -62,8 +66,14 @@ class Launch:
             return None
         return _digest(f"{self.rank.launch}|{self.project}|{ordinal}")
 
-    def find(self, *, name: str | None, run_id: str | None, resume: Resume) -> None:
+    def find(self, *, name: str | None, run_id: str | None, resume: Resume, target: Target | None = None) -> None:
         """Decides which run this is.
+
+        Args:
+            name: the run's name, or None.
+            run_id: the run's id, or None.
+            resume: as `init`.
+            target: where the run's rows go: a run to go on with that is not here is looked for there.
 
         Raises:
             ValueError: there is nothing to resume.
@@ -79,7 +89,7 @@ class Launch:
                 raise ValueError('resume="must" needs the name or the id of the run to go on with: pass name= or id=.')
             self._begin(None)
         else:
-            self._resume(name, run_id, must=resume == "must")
+            self._resume(name, run_id, must=resume == "must", target=target)
 
     def _begin(self, run_id: str | None) -> None:
         if run_id is not None:
@@ -105,14 +115,20 @@ class Launch:
             # Rank 0 describes the run of its job, also where another rank was the first to come.
             self.writes_init = self.rank.rank == 0 and (self.begins_attempt or self.rank.world_size > 1)
 
-    def _resume(self, name: str | None, run_id: str | None, *, must: bool) -> None:
+    def _resume(self, name: str | None, run_id: str | None, *, must: bool, target: Target | None) -> None:
         point = self._find(name=name, run_id=run_id)
+        why = ""
+        if point is None and target is not None and target.kind != "server":
+            why = self._fetch(target, name=name, run_id=run_id)
+            point = self._find(name=name, run_id=run_id)
         if point is None and must:
             what = f"id {run_id!r}" if run_id is not None else f"name {name!r}"
             raise ValueError(
                 f"There is no run with {what} in project {self.project!r} below {self.settings.root} to resume. "
-                'Pass resume="allow" to begin one.'
+                f'{why}Pass resume="allow" to begin one.'
             )
+        if point is None and why:
+            warn_user(f"{why}A run is begun anew; nothing is lost.")
         if point is None:
             # Not _begin(): where several processes begin one id at once, its folder may be there before its event.
             # The ranks of one launch begin one run, also where none of them sees another's yet.
@@ -131,6 +147,22 @@ class Launch:
                 if header is not None and header.host == host and is_alive(header.pid, header.process_started):
                     return True
         return False
+
+    def _fetch(self, target: Target, *, name: str | None, run_id: str | None) -> str:
+        """Copies the run from where it was sent, for a machine that has never seen it; why that failed, or nothing.
+
+        The one moment at which `init()` asks the network: it cannot go on with a run that it does not know.
+        """
+        elsewhere = importlib.import_module("trackio_like.query.elsewhere")
+        try:
+            elsewhere.fetch_run(
+                target, self.settings.root, self.project, run_id=run_id, name=name, timeout_s=FETCH_TIMEOUT_S
+            )
+        except RemoteMissingError:
+            return ""  # nothing was ever sent there
+        except (RemoteError, OSError) as error:
+            return f"{error}. "
+        return ""
 
     def _find(self, *, name: str | None = None, run_id: str | None = None) -> ResumePoint | None:
         # Reading needs pyarrow, which a fresh run never loads.

@@ -45,7 +45,9 @@ class Run(LoggingRun):
         server_url: str | None = None,
         private: bool | None = None,
     ) -> None:
-        """Begins or resumes a run. Never waits for the network.
+        """Begins or resumes a run.
+
+        Waits for the network only where a run is to be resumed that is not on this machine, and not for long.
 
         Args:
             project: any non-empty text; made where it is new.
@@ -79,7 +81,7 @@ class Run(LoggingRun):
         destination = choose_destination(wish, settings, endpoint=hub_endpoint())
         _process.num_launched += 1
         launch = Launch(settings, project, rank_from_env(parent=parent_identity), _process.num_launched)
-        launch.find(name=name, run_id=id, resume=resume)
+        launch.find(name=name, run_id=id, resume=resume, target=None if destination is None else destination.target)
         identity = launch.identity(name=name, group=group, tags=labels, all_ranks=all_ranks)
         values = plain_config(config)
         command = {"_Command": command_line()} if launch.writes_init else {}
