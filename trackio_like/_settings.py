@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Literal, cast, get_args
@@ -240,6 +240,23 @@ def server_environment(
     return {**others, **tokens}
 
 
+_SENDING: Final[Mapping[str, str]] = {
+    # hf_xet's own tries would hold a call for minutes; the daemon tries again by itself, and tells why.
+    "HF_XET_CLIENT_RETRY_MAX_ATTEMPTS": "2",
+    "HF_XET_CLIENT_RETRY_BASE_DELAY": "500ms",
+    "HF_XET_CLIENT_CONNECT_TIMEOUT": "10s",
+    "HF_XET_CLIENT_READ_TIMEOUT": "60s",
+    "HF_XET_TELEMETRY_ENABLED": "0",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+}
+
+
+def prepare_for_sending(env: MutableMapping[str, str] = os.environ) -> None:
+    """Sets what the Hub's client reads when it is imported, in a process of ours; what the user set goes first."""
+    for name, value in _SENDING.items():
+        env.setdefault(name, value)
+
+
 def _choice(env: Mapping[str, str], name: str, default: DaemonMode) -> DaemonMode:
     raw = env.get(name) or default
     if raw not in get_args(DaemonMode):
@@ -285,6 +302,7 @@ __all__ = [
     "hub_endpoint",
     "hub_token",
     "mirrors_folder",
+    "prepare_for_sending",
     "rank_from_env",
     "server_environment",
     "space_login",

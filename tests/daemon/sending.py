@@ -51,14 +51,15 @@ def make_run(root, target, run_id="r", project="p"):
     return folder, bind_run(target, folder)
 
 
-def log(folder, writer, values, *, is_finished=False, sealer=None):
-    """Logs one number a call and seals; the (writer, seq) of each call."""
+def log(folder, writer, values):
+    """Logs one number a call and seals, to the end of the journal; the (writer, seq) of each call."""
     journal = JournalWriter(folder.journal, make_header(writer=writer, run_id=folder.run_id))
     for i, value in enumerate(values):
         journal.metrics(i, ("a",), [float(value)])
     journal.close()
-    sealer = sealer or WriterSealer(folder, writer)
+    sealer = WriterSealer(folder, writer)
     sealer.seal()
+    sealer.drop_journal()
     return [(writer, seq) for seq in range(1, len(values) + 1)]
 
 

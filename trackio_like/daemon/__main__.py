@@ -13,7 +13,7 @@ from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
 
-from trackio_like._settings import Settings
+from trackio_like._settings import Settings, prepare_for_sending
 from trackio_like.daemon.loop import serve
 
 
@@ -36,7 +36,7 @@ class _WithoutPandas(MetaPathFinder):
 
 
 def main(root: str) -> int:
-    """Seals a root until nobody logs into it.
+    """Seals and sends a root until nobody logs into it and nothing waits.
 
     Args:
         root: absolute path of the root.
@@ -45,6 +45,7 @@ def main(root: str) -> int:
         The exit status.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(process)d %(levelname)s %(message)s")
+    prepare_for_sending()
     sys.meta_path.insert(0, _WithoutPandas())
     if hasattr(os, "nice"):
         os.nice(5)  # training goes first on a busy machine

@@ -132,12 +132,21 @@ class Courier:
         """
         try:
             return self._step(is_full=is_full, must_compare=must_compare, is_last=is_last)
-        except Exception as error:
-            if str(error) != self._told:  # else a disk that stays full would fill the log
-                self._told = str(error)
-                logger.warning("Sending to %s failed; it is tried again", self.target, exc_info=error)
-            self._pace = self._pace.after_failure(now_s=self._clocks.steady())
-            return LOOK_EVERY_S
+        except Exception as error:  # noqa: BLE001 - the executor's last resort: the other targets go on
+            return self._broke(error)
+
+    def _broke(self, error: Exception) -> float:
+        """A fault of this disk, or of ours: told once, and tried again like a remote's."""
+        # Without the path of an OSError, which holds a random part: a disk that stays full would fill the log.
+        what = f"{type(error).__name__}: {getattr(error, 'strerror', None) or error}"
+        if what != self._told:
+            self._told = what
+            logger.warning("Sending to %s failed; it is tried again", self.target, exc_info=error)
+        self.last_error = RemoteUnavailableError(f"Cannot send to {self.target}: {what}")
+        self._pace = self._pace.after_failure(now_s=self._clocks.steady())
+        word, message = explain(self.target, self.last_error, was_made=self.uploader.was_made)
+        self._state = replace(self._state, word=word, message=message)
+        return LOOK_EVERY_S
 
     def _step(self, *, is_full: bool, must_compare: bool, is_last: bool) -> float:
         self._take_space_notes()
