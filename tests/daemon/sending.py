@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 import pyarrow.parquet as pq
+import pytest
+from huggingface_hub.utils import _http
 
 from tests.shards.conftest import make_header
 from trackio_like.daemon.courier import Clocks, Courier
@@ -101,3 +103,15 @@ def rows_in(files, kind="metrics"):
                         row["project"], row["run_id"], row["writer"], row["seq"], row.get("key", row.get("type"))
                     ] += 1
     return found
+
+
+@pytest.fixture
+def no_waits(monkeypatch):
+    """The Hub's client sleeps a second and more between its own tries; here nobody waits."""
+
+    class Clock:
+        sleep = staticmethod(lambda _: None)
+
+    monkeypatch.setattr(_http, "time", Clock)
+    monkeypatch.setenv("HF_XET_CLIENT_RETRY_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("HF_XET_CLIENT_RETRY_BASE_DELAY", "10ms")

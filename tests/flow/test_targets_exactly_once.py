@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.daemon.sending import Time, courier_of, make_target, rows_in, truth
+from tests.daemon.sending import Time, courier_of, make_target, no_waits, rows_in, truth
 from tests.hub_server.fixtures import hub, hub_home, hub_server
 from tests.shards.conftest import make_header
 from trackio_like.format.names import RunFolder
@@ -23,7 +23,7 @@ from trackio_like.journal.writer import JournalWriter
 from trackio_like.shards.compact import compact_folder, drop_covered
 from trackio_like.shards.seal import WriterSealer
 
-__all__ = ["hub", "hub_home", "hub_server"]
+__all__ = ["hub", "hub_home", "hub_server", "no_waits"]
 
 RUNS = ("r", "s")
 WRITERS = ("w-1-aa", "w-2-bb")
@@ -211,19 +211,6 @@ class World:
     def close(self):
         for journal in self.journals.values():
             journal.close()
-
-
-@pytest.fixture
-def no_waits(monkeypatch):
-    """The Hub's client sleeps a second and more between its own tries; here nobody waits."""
-    from huggingface_hub.utils import _http
-
-    class Clock:
-        sleep = staticmethod(lambda _: None)
-
-    monkeypatch.setattr(_http, "time", Clock)
-    monkeypatch.setenv("HF_XET_CLIENT_RETRY_MAX_ATTEMPTS", "1")
-    monkeypatch.setenv("HF_XET_CLIENT_RETRY_BASE_DELAY", "10ms")
 
 
 @pytest.mark.slow
