@@ -41,6 +41,8 @@ class Delivery:
         self._own_writers = own_writers
         self._told: set[str] = set()
         self._targets: list[TargetFolder] | None = None
+        self.has_been_waited_for = False
+        """Whether `finish` was called for what the run holds: nobody waits twice."""
 
     def bind(self, destination: Destination, *, is_told: bool) -> None:
         """Says that the run's rows are to be sent to a target. Never raises, and never waits for the network.
@@ -104,7 +106,11 @@ class Delivery:
         Args:
             timeout_s: seconds to wait at most.
             has_daemon: whether anybody sends them now.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C ends the wait; nothing is lost by it.
         """
+        self.has_been_waited_for = True
         writers = list(self._own_writers())
         if not writers or not self.targets():
             return
@@ -120,7 +126,7 @@ class Delivery:
                     found = [status.delivery(self._folder, target, writers) for target in self.targets()]
                     left = [part for part in found if not part.is_complete]
                     waited_s = time.monotonic() - began_s
-                    if not left or not has_daemon or waited_s >= timeout_s:
+                    if not left or not has_daemon or waited_s >= timeout_s or self._is_hopeless(left):
                         break
                     stored = sum(part.num_bytes_stored for part in found)
                     progress.show(stored, sum(part.num_bytes for part in found), waited_s)
@@ -131,6 +137,13 @@ class Delivery:
             raise
         if left and (timeout_s > 0 or not has_daemon):
             _say(self._still_waiting(left, has_daemon=has_daemon))
+
+    def _is_hopeless(self, left: Sequence[DeliveryStatus]) -> bool:
+        """Whether only a person can help: all calls are sealed, and every target that lacks files refuses them."""
+        state = importlib.import_module("trackio_like.daemon.state")
+        found = [state.SyncState.load(target) for target in self.targets()]
+        num_bad = sum(part is not None and part.is_bad for part in found)
+        return num_bad >= len(left) and all(part.num_files > part.num_files_stored for part in left)
 
     def _still_waiting(self, left: Sequence[DeliveryStatus], *, has_daemon: bool) -> str:
         num_files = sum(part.num_files - part.num_files_stored for part in left)

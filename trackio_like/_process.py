@@ -76,7 +76,8 @@ class Process:
             self._keeper.release(run)
         if settings.daemon == "off":
             _seal_now(settings.root)
-        self._deliveries[run].finish(timeout_s, has_daemon=settings.daemon != "off")
+        if not self._hooks.is_ending:
+            self._deliveries[run].finish(timeout_s, has_daemon=settings.daemon != "off")
 
     def check_daemon(self, run: LoggingRun) -> None:
         """Starts a daemon for the run's root where none runs, and tells what became of the rows that it sends."""
@@ -93,11 +94,12 @@ class Process:
 
     def _await_all(self, timeout_s: float) -> None:
         with self._lock:
-            waiting = [delivery for run, delivery in self._deliveries.items() if self._settings[run].daemon != "off"]
+            waiting = [(delivery, self._settings[run].daemon) for run, delivery in self._deliveries.items()]
         # In a container the daemon dies with the process that ends now, so this is the last chance.
         deadline_s = time.monotonic() + timeout_s
-        for delivery in waiting:
-            delivery.finish(max(deadline_s - time.monotonic(), 0.0), has_daemon=True)
+        for delivery, daemon in waiting:
+            if not delivery.has_been_waited_for:
+                delivery.finish(max(deadline_s - time.monotonic(), 0.0), has_daemon=daemon != "off")
 
     def _after_fork_in_child(self) -> None:
         self._lock = threading.RLock()

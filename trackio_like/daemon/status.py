@@ -119,13 +119,16 @@ def delivery(folder: RunFolder, known: TargetFolder, writers: Collection[str]) -
     ledger = _ledger(known.ledger)
     ledger.refresh()
     rejected = ledger.rejected(run_key(folder)).keys()
-    plan = plan_run(files, ledger.run(run_key(folder)), rejected=rejected, now_s=0.0, grace_s=0.0)
-    num_bytes = sum(file.num_bytes for file in files)
+    known_there = ledger.run(run_key(folder))
+    plan = plan_run(files, known_there, rejected=rejected, now_s=0.0, grace_s=0.0)
+    # Not all files: those that a larger one covers are never sent.
+    stored = [file for file in files if file.path in known_there]
+    num_bytes_stored = sum(file.num_bytes for file in stored)
     return DeliveryStatus(
-        num_files=len(files),
-        num_files_stored=len(files) - len(plan.uploads),
-        num_bytes=num_bytes,
-        num_bytes_stored=num_bytes - plan.num_bytes,
+        num_files=len(stored) + len(plan.uploads),
+        num_files_stored=len(stored),
+        num_bytes=num_bytes_stored + plan.num_bytes,
+        num_bytes_stored=num_bytes_stored,
         is_complete=not has_journals and not plan.uploads,
     )
 

@@ -35,6 +35,8 @@ class ExitHooks:
         self._open_runs = open_runs
         self._on_exit = on_exit
         self._on_termination = on_termination
+        self.is_ending = False
+        """Whether the process ends: what runs still send is waited for once, when all are finished."""
         self._error: BaseException | None = None
         self._pid = -1
         self._worker_frame: FrameType | None = None
@@ -96,10 +98,10 @@ class ExitHooks:
         self._on_exit()
 
     def _finish(self, state: str, error: BaseException | None) -> None:
+        self.is_ending = True
         for run in self._open_runs():
             if run.is_open_here:
-                # No wait for each: what they all still send is waited for once.
-                run.finish(state, error=error_text(error), timeout=0)
+                run.finish(state, error=error_text(error))
 
     def _terminate(self, number: int, frame: FrameType | None) -> None:
         previous = self._previous_sigterm

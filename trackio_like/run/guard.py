@@ -72,8 +72,11 @@ def warn_user(message: str) -> None:
     frame = sys._getframe(1)  # noqa: SLF001 - the only way to the caller's line before Python 3.12's skip_file_prefixes
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
+    where, line = frame.f_code.co_filename, frame.f_lineno
+    if where == threading.__file__:
+        where, line = "trackio_like", 1  # a thread of ours: no line of the user's has to do with it
     try:
-        warnings.warn_explicit(message, TrackioLikeWarning, frame.f_code.co_filename, frame.f_lineno)
+        warnings.warn_explicit(message, TrackioLikeWarning, where, line)
     except Exception:  # noqa: BLE001 - warnings may be errors, stderr closed, a hook the user's: training goes on
         with contextlib.suppress(Exception):
             logger.warning("%s", message)
