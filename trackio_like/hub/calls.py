@@ -178,7 +178,7 @@ def _seconds(text: str | None) -> float | None:
 
 def _of_answer(what: str, error: HfHubHTTPError) -> RemoteError:
     status = error.response.status_code
-    message = f"Cannot {what}: {error.server_message or _first_line(error)} ({status})"
+    message = f"Cannot {what}: {' '.join((error.server_message or _first_line(error)).split())} ({status})"
     kind = {
         401: RemoteRefusedError,
         402: RemotePaymentError,
