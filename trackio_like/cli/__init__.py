@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from trackio_like._version import __version__
-from trackio_like.cli import deploy, freeze, serve, show, status, sync
+from trackio_like.cli import compact, deploy, freeze, serve, show, status, sync
 from trackio_like.cli.spec import Command
 from trackio_like.errors import TrackioLikeError
 
@@ -19,6 +19,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     deploy.COMMAND,
     freeze.COMMAND,
     serve.COMMAND,
+    compact.COMMAND,
 )
 """In the order in which the help lists them."""
 
