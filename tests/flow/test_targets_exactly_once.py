@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.daemon.sending import Time, courier_of, make_target, no_waits, rows_in, truth
-from tests.hub_server.fixtures import hub, hub_home, hub_server
+from tests.flow.faulty_server import FaultyServer
 from tests.shards.conftest import make_header
 from trackio_like.format.names import RunFolder
 from trackio_like.format.targets import bind_run
@@ -23,14 +23,15 @@ from trackio_like.journal.writer import JournalWriter
 from trackio_like.shards.compact import compact_folder, drop_covered
 from trackio_like.shards.seal import WriterSealer
 
-__all__ = ["hub", "hub_home", "hub_server", "no_waits"]
+__all__ = ["no_waits"]
 
 RUNS = ("r", "s")
 WRITERS = ("w-1-aa", "w-2-bb")
 WHO = (RUNS[0], WRITERS[0])
 KINDS = ("metrics", "objects", "events")
-API = {"bucket": r"^/api/buckets/.*", "dataset": r"^/api/datasets/.*"}
-WRITE = {"bucket": "/batch$", "dataset": "/commit/"}
+API = {"bucket": r"^/api/buckets/.*", "dataset": r"^/api/datasets/.*", "server": "^/t/.*"}
+WRITE = {"bucket": "/batch$", "dataset": "/commit/", "server": "^/t/files/"}
+TOKEN = {"bucket": "HF_TOKEN", "dataset": "HF_TOKEN", "server": "TRACKIO_WRITE_TOKEN"}
 RECOVERY_PASSES = 40
 NUM_SCHEDULES = int(os.environ.get("TRACKIO_LIKE_TEST_SCHEDULES", "100"))
 """For each kind of target; set it to run more by hand."""
@@ -71,7 +72,7 @@ class World:
         self.time = Time()
         hub.reset()
         self.token = hub.add_user("me", is_pro=True)
-        os.environ["HF_TOKEN"] = self.token  # monkeypatch put one there, and puts the old one back
+        os.environ[TOKEN[kind]] = self.token  # monkeypatch put one there, and puts the old one back
         self.target = make_target(hub, kind)
         self.folders = {run: RunFolder(root=root, project="p", run_id=run) for run in RUNS}
         for folder in self.folders.values():
@@ -213,18 +214,26 @@ class World:
             journal.close()
 
 
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    monkeypatch.setenv("TRACKIO_WRITE_TOKEN", "another")
+    found = FaultyServer(tmp_path)
+    yield found
+    found.close()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("kind", ["bucket", "dataset"])
+@pytest.mark.parametrize("kind", ["bucket", "dataset", "server"])
 @settings(
     max_examples=NUM_SCHEDULES,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(schedule=st.lists(burst, min_size=1, max_size=5))
-def test_every_row_is_in_the_target_once_after_any_faults(hub, no_waits, kind, schedule):
+def test_every_row_is_in_the_target_once_after_any_faults(hub, server, no_waits, kind, schedule):
     home = Path(tempfile.mkdtemp(prefix="board-"))
-    world = World(hub, kind, home / "root")
+    world = World(server if kind == "server" else hub, kind, home / "root")
     try:
         for name, *arguments in itertools.chain.from_iterable(schedule):
             world.do(name, *arguments)
@@ -232,6 +241,6 @@ def test_every_row_is_in_the_target_once_after_any_faults(hub, no_waits, kind, s
         world.check()
     finally:
         world.close()
-        hub.clear_faults()
-        hub.up()
+        world.hub.clear_faults()
+        world.hub.up()
         shutil.rmtree(home)
