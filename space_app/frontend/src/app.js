@@ -3,7 +3,9 @@
 import "uplot/dist/uPlot.min.css";
 import "./app.css";
 import { TL } from "./core.js";
+import { watchRights } from "./manage.js";
 import { MetricsView } from "./metrics.js";
+import { watchMirror } from "./mirror.js";
 import { RunView } from "./run.js";
 import { RunsView } from "./runs.js";
 import { watchSidebar } from "./shell.js";
@@ -50,6 +52,8 @@ function start() {
   watchTheme();
   watchTabs();
   watchHealth();
+  watchMirror();
+  watchRights();
   new Welcome();
   if (TL.config.frozen) void import("./frozen/shell.js").then(({ beginShell }) => beginShell(mount, TL.state.tab));
   TL.start();

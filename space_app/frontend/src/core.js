@@ -1,5 +1,6 @@
 // The page's one state and one poller. Views read TL.state and TL.store, change them through TL.set, and are told.
 
+import { isCopying } from "./copying.js";
 import { Poller, rhythm } from "./poller.js";
 import { selected } from "./selection.js";
 import { sourceOf } from "./source.js";
@@ -15,6 +16,8 @@ class Core {
     this.source = sourceOf(this.config);
     this.store = null;
     this.projects = [];
+    this.mirror = null;
+    this.me = null;
     this.charts = new Set();
     this.hovered = null;
     this.listeners = new Map();
@@ -31,7 +34,7 @@ class Core {
 
   // -- telling ---------------------------------------------------------------------------------------------------
 
-  /** Topics: state (names of changed fields), runs (ids), keys, projects, data, health, hover, theme. */
+  /** Topics: state (names of changed fields), runs (ids), keys, projects, data, health, hover, theme, rights. */
   on(topic, listener) {
     if (!this.listeners.has(topic)) this.listeners.set(topic, new Set());
     this.listeners.get(topic).add(listener);
@@ -139,6 +142,8 @@ class Core {
     this.hasMeta = true;
     if (meta.poll_ms) this.poller.rhythmMs = Math.max(meta.poll_ms, rhythm(location.hostname));
     this.projects = meta.projects;
+    this.mirror = meta.mirror ?? null;
+    if (isCopying(this.mirror)) this.metaAt = -Infinity;
     const names = meta.projects.map((project) => project.name);
     if (!this.store && names.length) this.set({ project: names[0] });
     this.emit("projects");

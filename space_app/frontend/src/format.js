@@ -190,4 +190,14 @@ export function compare(a, b) {
 const NATURAL = new Intl.Collator("en", { numeric: true, sensitivity: "variant" });
 
 /** One cell of a CSV file. */
+/** Bytes as people read them: "1.2 MB". */
+export function bytes(size) {
+  let [amount, unit] = [size, "B"];
+  for (const next of ["kB", "MB", "GB", "TB"]) {
+    if (amount < 999.5) break;
+    [amount, unit] = [amount / 1000, next];
+  }
+  return `${unit !== "B" && amount < 9.95 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
+}
+
 export const csvCell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -4,6 +4,7 @@ import { swatch } from "./colours.js";
 import { TL } from "./core.js";
 import { button, copyText, h, nameNode } from "./dom.js";
 import { ago, count, duration, logged, moment, number, value } from "./format.js";
+import { openRunsMenu } from "./manage.js";
 import { matcher } from "./match.js";
 import { revive } from "./wire.js";
 
@@ -19,6 +20,7 @@ export class RunView {
     element.append(this.root);
     this.askedAt = -Infinity;
     TL.on("theme", () => this.draw());
+    TL.on("rights", () => this.draw());
     TL.on("runs", (ids) => this.runsChanged(ids));
     TL.on("state", (names) => (names.has("run") || names.has("project") || names.has("tab")) && this.refresh(true));
     new IntersectionObserver(() => this.refresh(false)).observe(this.root);
@@ -103,7 +105,8 @@ function header(run) {
     h("span.tl-swatch.tl-big", { style: { background: swatch(style) } }), h("h2", {}, nameNode(run.name)),
     h("span.tl-badge", { data: { state: run.state } }, h("span.tl-state", { data: { state: run.state } }), run.state),
     run.group ? h("span.tl-chip", { title: "Group" }, run.group) : null, ...(run.tags ?? []).map((tag) => h("span.tl-chip", { title: "Tag" }, tag)),
-    h("span.tl-grow"), button("Draw this run alone", { text: "Show charts", iconName: "chart", onClick: () => TL.set({ runs: { mode: "only", ids: new Set([run.id]) }, tab: "metrics" }) }));
+    h("span.tl-grow"), TL.me?.may_write && TL.store.runs.has(run.id) ? button("Rename, tag, group or delete", { iconName: "more", text: "Manage", "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, [TL.store.runs.get(run.id)]) }) : null,
+    button("Draw this run alone", { text: "Show charts", iconName: "chart", onClick: () => TL.set({ runs: { mode: "only", ids: new Set([run.id]) }, tab: "metrics" }) }));
 }
 
 function copyable(text, label) {

@@ -7,6 +7,7 @@ import { button, download, h, nameNode, setText, VirtualList } from "./dom.js";
 import { showMenu } from "./enlarge.js";
 import { count, csvCell, exact, middle, moment, plural } from "./format.js";
 import { matcher } from "./match.js";
+import { openRunsMenu, rightsHint } from "./manage.js";
 import { sections } from "./sections.js";
 import { toggled } from "./selection.js";
 import { textWidth } from "./theme.js";
@@ -26,16 +27,19 @@ export class RunsView {
     this.count = h("span.tl-muted.tl-count", { role: "status" });
     this.chooser = button("Choose the columns", { iconName: "columns", text: "Columns", "aria-haspopup": "true", onClick: (event) => this.openChooser(event.currentTarget) });
     this.csv = button("Download the table as CSV", { iconName: "download", text: "CSV", onClick: () => this.downloadCsv() });
+    this.manage = button("Rename, tag, group or delete the ticked runs", { iconName: "more", text: "Manage", hidden: true, "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, this.rows.filter((run) => this.selected.has(run.id))) });
+    this.hint = h("span.tl-hint");
     this.all = h("input", { type: "checkbox", "aria-label": "Select all runs shown", on: { change: () => this.select(this.rows.map((run) => run.id), this.all.checked) } });
     this.head = h("div.tl-table-head", { role: "row" });
     this.scroller = h("div.tl-table", { role: "table", "aria-label": "Runs", tabIndex: 0 }, this.head);
     this.list = new VirtualList(this.scroller, { rowHeight: ROW_HEIGHT, top: HEAD_HEIGHT, id: (run) => run.id, render: (run, node) => this.row(run, node) });
     this.empty = h("div.tl-nothing", { hidden: true }, "No runs yet.");
-    this.root = h("div.tl-runs", {}, h("div.tl-bar", {}, this.count, h("span.tl-grow"), this.chooser, this.csv), this.empty, h("div.tl-table-frame", {}, this.scroller));
+    this.root = h("div.tl-runs", {}, h("div.tl-bar", {}, this.count, h("span.tl-grow"), this.hint, this.manage, this.chooser, this.csv), this.empty, h("div.tl-table-frame", {}, this.scroller));
     element.append(this.root);
     const soon = () => TL.later("runs", () => this.draw());
     TL.on("runs", soon);
     TL.on("keys", soon);
+    TL.on("rights", soon);
     TL.on("theme", soon);
     TL.on("state", (names) => ["project", "runs", "filter", "sort", "col", "pin"].some((name) => names.has(name)) && soon());
     new IntersectionObserver(soon).observe(this.root);
@@ -61,6 +65,8 @@ export class RunsView {
     this.all.indeterminate = on > 0 && on < this.rows.length;
     setText(this.count, this.rows.length === total ? plural(total, "run") : `${count(this.rows.length)} of ${plural(total, "run")}`);
     this.empty.hidden = total > 0;
+    this.manage.hidden = !TL.me?.may_write;
+    this.hint.replaceChildren(...[rightsHint()].filter(Boolean));
     this.fitColumns();
     this.drawHead();
     this.list.set(this.rows);
@@ -98,7 +104,7 @@ export class RunsView {
   }
 
   drawHead() {
-    const text = JSON.stringify([this.shown.map((column) => column.id), TL.state.sort]);
+    const text = JSON.stringify([this.shown.map((column) => column.id), TL.state.sort, Boolean(TL.me?.may_write)]);
     if (text === this.headText) return;
     this.headText = text;
     const by = TL.state.sort.replace(/^-/, "");
@@ -149,7 +155,7 @@ export class RunsView {
     const node = h("div.tl-table-row", { role: "row", data: { run: id } },
       h("span.tl-cell", { role: "cell" }, h("input", { type: "checkbox", "aria-label": `Draw ${run.name}`, on: { change: (event) => this.select([id], event.target.checked) } }), h("span.tl-swatch")),
       ...this.shown.map((column) => {
-        if (column.id === "name") return h("span.tl-cell", { role: "cell", data: { col: "name" } }, h("button.tl-run-name", { type: "button", title: `Open ${run.name}`, on: { click: () => TL.set({ run: id, tab: "run" }) } }, nameNode(run.name)));
+        if (column.id === "name") return h("span.tl-cell", { role: "cell", data: { col: "name" } }, h("button.tl-run-name", { type: "button", title: `Open ${run.name}`, on: { click: () => TL.set({ run: id, tab: "run" }) } }, nameNode(run.name)), TL.me?.may_write ? button(`Change ${run.name}`, { iconName: "more", className: "tl-row-more", "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, [TL.store.runs.get(id)]) }) : null);
         if (column.id === "state") return h("span.tl-cell", { role: "cell", data: { col: "state" } }, h("span.tl-state"), h("span"));
         return h(`span.tl-cell${column.isNumber ? ".tl-num" : ""}`, { role: "cell", data: { col: column.id } });
       }));

@@ -12,6 +12,14 @@ export async function getJson(path, parameters = {}) {
   return response.json();
 }
 
+/** Sends JSON to a route, and reads its answer; an answer that is not 2xx becomes an error with the server's words. */
+async function postJson(path, body) {
+  const response = await fetch(url(path), { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.error ?? `${response.status} ${response.statusText}`);
+  return answer;
+}
+
 function withQuery(path, parameters) {
   const address = url(path);
   for (const [name, value] of Object.entries(parameters)) if (value !== null && value !== undefined) address.searchParams.set(name, value);
@@ -38,6 +46,11 @@ const live = {
   },
 
   run: (question) => getJson("t/run", question),
+  me: () => getJson("t/me"),
+  deleted: (question) => getJson("t/deleted", question),
+  change: (body) => postJson("t/change", body),
+  purge: (body) => postJson("t/purge", body),
+  signOut: () => postJson("t/logout", {}),
   rows: (question) => getJson("t/rows", question),
 
   /** Every row of one metric of a run; null where the run does not have it. */

@@ -3,9 +3,10 @@
 import { TL } from "./core.js";
 import { button, copyText, h, setText } from "./dom.js";
 
-const snippet = (project) => `import trackio_like as trackio
+/** What to type, with the bucket or dataset that the page shows. */
+const snippet = (project, place) => `import trackio_like as trackio
 
-trackio.init(project=${JSON.stringify(project)}, config={"lr": 0.1})
+trackio.init(project=${JSON.stringify(project)}${place}, config={"lr": 0.1})
 for step in range(100):
     trackio.log({"loss": 1 / (step + 1)})
 trackio.finish()`;
@@ -34,11 +35,12 @@ export class Welcome {
     }
     this.kind = kind;
     const { isLive } = TL.source;
-    const text = snippet(isMissing ? TL.state.project : "my-project");
+    const [, remote, id] = /^the (bucket|dataset) (\S+)$/.exec(TL.mirror?.what ?? "") ?? [];
+    const text = snippet(isMissing ? TL.state.project : "my-project", remote ? `, ${remote}_id=${JSON.stringify(id)}` : "");
     const copy = button("Copy the example", { iconName: "copy", text: "Copy", onClick: (event) => void copyText(text, event.currentTarget) });
     this.root.replaceChildren(h("div.tl-welcome-box", {},
       h("h1", {}, isMissing ? `There is no project "${TL.state.project}" here${isLive ? " (yet)" : ""}` : "Waiting for the first run"),
-      isLive && h("p", {}, "Run this anywhere on this machine, and the curves appear here by themselves:"),
+      isLive && h("p", {}, `Run this ${remote ? "anywhere" : "anywhere on this machine"}, and the curves appear here by themselves:`),
       isLive && h("div.tl-code", {}, h("pre", {}, text), copy),
       TL.config.root ? h("p.tl-muted", {}, "Watching ", h("code", { data: { role: "root" } }, TL.config.root)) : "",
       isMissing && TL.projects.length ? h("p", {}, "Other projects: ", ...TL.projects.slice(0, MOST_PROJECTS).map((project) => h("button.tl-chip", { type: "button", on: { click: () => TL.choose(project.name) } }, project.name))) : ""));
