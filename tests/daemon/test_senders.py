@@ -382,6 +382,25 @@ def test_a_conflict_is_tried_again_at_once_and_a_lasting_one_later(hub, root, ti
     assert calls_of(rows_in(truth(hub, target))) == {(A, 1), (B, 1)}
 
 
+@BOTH
+def test_an_account_that_is_busy_with_another_change_is_asked_once_and_later_again(hub, root, time, kind):
+    target = make_target(hub, kind)
+    folder, known = make_run(root, target)
+    log(folder, A, [1])
+    body = {"error": "Cannot create repo: another conflicting operation is in progress"}
+    making = "^/api/buckets/[^/]+/[^/]+$|^/api/repos/create$"
+    hub.fail(making, kind="status", method="POST", status=409, body=body, times=None)
+    courier = courier_of(known, time)
+    courier.step()
+    assert courier.state.word == "retrying"
+    assert "another change" in courier.state.message
+    assert len(api_calls(hub)) == 1
+    hub.clear_faults()
+    time.pass_by(20)
+    courier.step()
+    assert calls_of(rows_in(truth(hub, target))) == {(A, 1)}
+
+
 def test_nothing_is_asked_where_the_network_is_forbidden(hub, root, time, monkeypatch):
     folder, known = make_run(root, make_target(hub, "bucket"))
     log(folder, A, [1])

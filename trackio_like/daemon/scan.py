@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,8 @@ FULL_SCAN_PASSES: Final = 20
 """In so many passes every bound run is looked at once; in the others those that changed a while ago."""
 RECENT_PASSES: Final = 240
 """For so many passes a run that changed is looked at in each."""
+SETTLED_S: Final = 2.0
+"""The coarsest tick of a file system's clock, FAT's: of two files that come in one tick the second changes no time."""
 
 
 def run_key(folder: RunFolder) -> str:
@@ -36,8 +39,10 @@ class _Folder:
     """One folder's own files, as last listed."""
 
     mtime_ns: int = -1
+    settled_s: float = float("inf")
+    """From when on a listing holds all that came in the tick of `mtime_ns`."""
     is_settled: bool = False
-    """Whether two listings in different passes found the same time: no file came in the same tick of the clock."""
+    """Whether the last listing was one of those, so that the folder changed only where its time did."""
     files: tuple[LocalFile, ...] = ()
     folders: tuple[str, ...] = ()
 
@@ -53,9 +58,15 @@ class _Run:
 class RunScanner:
     """The files of a target's bound runs, pass by pass. Not thread-safe."""
 
-    def __init__(self, target: TargetFolder) -> None:
-        """Has seen nothing."""
+    def __init__(self, target: TargetFolder, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Has seen nothing.
+
+        Args:
+            target: whose runs.
+            clock: seconds that never go backward.
+        """
         self._target = target
+        self._clock = clock
         self._runs: dict[str, _Run] = {}
         self._passes = 0
 
@@ -107,12 +118,14 @@ class RunScanner:
             mtime_ns = os.stat(path).st_mtime_ns
             has_changed = False
             if mtime_ns != known.mtime_ns or not known.is_settled:
-                is_same = mtime_ns == known.mtime_ns
+                # Read before the listing: what comes during it may be missed by it.
+                now_s = self._clock()
+                settled_s = known.settled_s if mtime_ns == known.mtime_ns else now_s + SETTLED_S
                 files, folders = _entries(path, relative)
                 has_changed = (files, folders) != (known.files, known.folders)
                 for gone in set(known.folders) - set(folders):
                     self._forget(run, f"{relative}/{gone}")
-                run.listed[relative] = known = _Folder(mtime_ns, is_same, files, folders)
+                run.listed[relative] = known = _Folder(mtime_ns, settled_s, now_s >= settled_s, files, folders)
         except (FileNotFoundError, NotADirectoryError):
             self._forget(run, relative)
             return bool(known.files or known.folders)
@@ -165,4 +178,4 @@ def list_run(folder: RunFolder) -> tuple[LocalFile, ...]:
     return tuple(found)
 
 
-__all__ = ["FULL_SCAN_PASSES", "JOURNAL_FOLDER", "RunScanner", "list_run", "run_key"]
+__all__ = ["FULL_SCAN_PASSES", "JOURNAL_FOLDER", "SETTLED_S", "RunScanner", "list_run", "run_key"]

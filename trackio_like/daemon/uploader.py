@@ -13,7 +13,7 @@ from trackio_like.daemon.kinds import KindOfTarget
 from trackio_like.daemon.lease import Lease
 from trackio_like.daemon.ledger import Ledger, run_of
 from trackio_like.daemon.plan import Chosen, LocalFile, RunPlan, choose_batch, plan_purged_run, plan_run
-from trackio_like.daemon.scan import RunScanner, run_key_of
+from trackio_like.daemon.scan import SETTLED_S, RunScanner, run_key_of
 from trackio_like.daemon.sender import Batch, Outcome, Sender, Upload
 from trackio_like.errors import RemoteError, RemoteMissingError, RemoteRefusedError
 from trackio_like.format.targets import Target, TargetFolder
@@ -99,6 +99,8 @@ class Uploader:
         """By token: a dataset's remembers which card is there."""
         self._purged: dict[str, Tombstone] = {}
         self._purges_stamp: tuple[int, ...] = ()
+        self._purges_settled_s = 0.0
+        self._are_purges_settled = False
         self._lock = HostLock(private_folder() / f"send-{target.key}.lock")
 
     # -- looking -------------------------------------------------------------------------------------------------
@@ -134,10 +136,12 @@ class Uploader:
 
     def _note_purges(self) -> set[str]:
         """Bound runs that were purged since the last look; their folders may be gone."""
-        stamp = purges_stamp(self.known.root)
-        if stamp == self._purges_stamp:
+        stamp, now_s = purges_stamp(self.known.root), time.monotonic()
+        if stamp != self._purges_stamp:
+            self._purges_stamp, self._purges_settled_s = stamp, now_s + SETTLED_S
+        elif self._are_purges_settled:
             return set()
-        self._purges_stamp = stamp
+        self._are_purges_settled = now_s >= self._purges_settled_s  # until then one may have come in the same tick
         found = {run_key_of(tombstone): tombstone for tombstone in tombstones(self.known.root)}
         changed = {run for run, tombstone in found.items() if tombstone != self._purged.get(run)}
         self._purged = {run: found[run] for run in found if (self.known.path / "runs" / run).exists()}

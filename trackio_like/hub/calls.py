@@ -36,6 +36,9 @@ LONGEST_WAIT_S: Final = 3700.0
 _COMMIT_LIMIT_WAIT_S: Final = 900.0
 """Where a refusal names the hourly limit of commits but no time: a few tries an hour find its end."""
 
+_LOCKED: Final = "another conflicting operation is in progress"
+"""A 409 that says so does not mean that it exists; the client asks again without a pause, for ever (2.4.0)."""
+
 _XET_REFUSED: Final = re.compile(r"\b(401|403)\b|unauthorized|forbidden", re.IGNORECASE)
 _XET_MISSING: Final = re.compile(r"\b404\b|not found", re.IGNORECASE)
 
@@ -71,11 +74,11 @@ def hub_calls(what: str) -> Iterator[Traffic]:
         What the block costs, as it runs.
 
     Raises:
-        RemoteUnavailableError: no answer, 429, 5xx.
+        RemoteUnavailableError: no answer, 429, 5xx, or the account is busy with another change.
         RemoteRefusedError: 401, 403.
         RemoteMissingError: 404.
         RemotePaymentError: 402.
-        RemoteConflictError: 409, 412.
+        RemoteConflictError: another 409, 412.
         RemoteInvalidError: another 4xx, or a name that the Hub does not allow.
     """
     _install_hooks()
@@ -137,6 +140,10 @@ def _inspect(response: Any) -> None:
         response.read()
         text = response.text[:500]
         raise RemoteUnavailableError("too many requests (429)", retry_after_s=wait_of(response.headers, text))
+    if response.status_code == 409:
+        response.read()
+        if _LOCKED in response.text:
+            raise RemoteUnavailableError("another change of this account is in progress (409)")
     if response.status_code >= 500:
         wait_s = _seconds(response.headers.get("retry-after"))
         raise RemoteUnavailableError(f"the Hub answered {response.status_code}", retry_after_s=wait_s)
