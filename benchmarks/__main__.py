@@ -9,7 +9,7 @@ import time
 
 from benchmarks.report import Line, machine, table
 
-NAMES = ("log_cost", "training", "startup", "throughput", "size", "kills", "writers", "queries", "browser")
+NAMES = ("log_cost", "training", "startup", "throughput", "size", "kills", "writers", "queries", "browser", "remote")
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,8 @@ from trackio_like.store.mirror.sources import Source
 
 logger = logging.getLogger(__name__)
 NUM_FETCHERS: Final = 8
+_LOOK_S: Final = 0.2
+"""How often it is looked whether somebody hung up."""
 _WINDOW: Final = 4 * NUM_FETCHERS
 """Files that are asked for before the first of them is in place: what bounds memory and drafts."""
 
@@ -63,7 +65,12 @@ def copy_files(
         return draft
 
     def place_next() -> None:
-        item, future = waiting.popleft()
+        item, future = waiting[0]
+        while not hangup.is_over and not future.done():
+            wait([future], timeout=_LOOK_S)
+        if hangup.is_over:
+            return  # one that waits for a silent server is left to its time limit
+        waiting.popleft()
         try:
             shelf.publish(future.result(), item.place)
         except RemoteMissingError:
@@ -73,19 +80,18 @@ def copy_files(
             copied.damaged.append(item)
         on_done(item)
 
-    with ThreadPoolExecutor(NUM_FETCHERS, thread_name_prefix="trackio-like-fetch") as pool:
-        try:
-            for item in items:
-                if hangup.is_over:
-                    break
-                waiting.append((item, pool.submit(fetch, item)))
-                if len(waiting) >= _WINDOW:
-                    place_next()
-            while waiting and not hangup.is_over:
+    pool = ThreadPoolExecutor(NUM_FETCHERS, thread_name_prefix="trackio-like-fetch")
+    try:
+        for item in items:
+            if hangup.is_over:
+                break
+            waiting.append((item, pool.submit(fetch, item)))
+            if len(waiting) >= _WINDOW:
                 place_next()
-        finally:
-            for _, future in waiting:
-                future.cancel()
+        while waiting and not hangup.is_over:
+            place_next()
+    finally:
+        pool.shutdown(wait=not hangup.is_over, cancel_futures=True)
     return copied
 
 
