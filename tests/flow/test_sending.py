@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import stat
 
@@ -295,3 +296,18 @@ def test_the_first_line_names_the_page_and_no_token_of_a_server(hub, capsys, roo
     assert not [path for path in root.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()]
     for daemon in daemons(root):
         assert "s3cret" not in " ".join(daemon.cmdline())
+
+
+def test_load_dataset_reads_each_kind_by_the_card(hub, run_script, monkeypatch):
+    monkeypatch.setenv("TRACKIO_DAEMON", "off")
+    log_run(config={"lr": 0.1})
+    trackio.sync(dataset_id="me/loadable")
+    monkeypatch.setenv("HF_DATASETS_CACHE", os.path.join(os.environ["TRACKIO_DIR"], "..", "datasets"))
+    status, out, errors = run_script("""
+        import datasets
+        metrics = datasets.load_dataset("me/loadable", split="train")
+        events = datasets.load_dataset("me/loadable", "events", split="train")
+        print([row["value"] for row in metrics.sort("step")], sorted(set(events["type"])))
+    """)
+    assert status == 0, errors
+    assert out.splitlines()[-1] == f"{[float(step) for step in range(20)]} ['finish', 'init']"
