@@ -48,6 +48,8 @@ class Settings:
     """What a self-hosted server asks of those who only look; None lets everybody look."""
     public_url: str | None = None
     """Where others reach this machine's server: through a reverse proxy, and below a path."""
+    dataset_squash_after: int | None = None
+    """A dataset whose history has so many commits is squashed into one; None keeps all."""
     max_upload_mb: float = 1024.0
     """The largest file that a self-hosted server takes, in MiB."""
     space_read_token: str | None = None
@@ -77,6 +79,7 @@ class Settings:
             write_token=env.get("TRACKIO_WRITE_TOKEN") or None,
             read_token=env.get("TRACKIO_READ_TOKEN") or None,
             public_url=env.get("TRACKIO_PUBLIC_URL") or None,
+            dataset_squash_after=_count(env, "TRACKIO_DATASET_SQUASH_AFTER"),
             max_upload_mb=_size(env, "TRACKIO_MAX_UPLOAD_MB", default.max_upload_mb),
             space_read_token=env.get("TRACKIO_SPACE_READ_TOKEN") or None,
         )
@@ -102,6 +105,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "TRACKIO_WRITE_TOKEN": "write_token",
     "TRACKIO_READ_TOKEN": "read_token",
     "TRACKIO_PUBLIC_URL": "public_url",
+    "TRACKIO_DATASET_SQUASH_AFTER": "dataset_squash_after",
     "TRACKIO_MAX_UPLOAD_MB": "max_upload_mb",
     "TRACKIO_SPACE_READ_TOKEN": "space_read_token",
 }
@@ -270,6 +274,15 @@ def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
 
 def _size(env: Mapping[str, str], name: str, default: float) -> float:
     return _positive(env, name, default, "is not a size; give MiB above 0")
+
+
+def _count(env: Mapping[str, str], name: str) -> int | None:
+    raw = env.get(name, "").strip()
+    if not raw:
+        return None
+    if not raw.isdecimal() or int(raw) < 2:
+        raise ValueError(f"{name}={raw!r} is not a number of commits; give a whole number of at least 2, such as 1000.")
+    return int(raw)
 
 
 def _positive(env: Mapping[str, str], name: str, default: float, fault: str) -> float:

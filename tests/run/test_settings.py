@@ -37,6 +37,7 @@ def test_an_empty_environment_gives_the_documented_defaults():
         "write_token": None,
         "read_token": None,
         "public_url": None,
+        "dataset_squash_after": None,
         "max_upload_mb": 1024.0,
         "space_read_token": None,
     }
@@ -49,7 +50,9 @@ def test_an_empty_environment_gives_the_documented_defaults():
         ("TRACKIO_SEAL_INTERVAL_S", "fast", "'fast' is not a time"),
         ("TRACKIO_IDLE_EXIT_S", "0", "'0' is not a time"),
         ("TRACKIO_FSYNC_INTERVAL_S", "nan", "'nan' is not a time"),
-        ("TRACKIO_MAX_UPLOAD_MB", "-1", "'-1' is not a size; give MiB above 0, such as 1024."),
+        ("TRACKIO_DATASET_SQUASH_AFTER": "500",
+        "TRACKIO_MAX_UPLOAD_MB", "-1", "'-1' is not a size; give MiB above 0, such as 1024."),
+        ("TRACKIO_DATASET_SQUASH_AFTER", "1", "'1' is not a number of commits"),
         ("TRACKIO_HANDLE_SIGTERM", "perhaps", "'perhaps' is unknown; choose 1 or 0"),
     ],
 )

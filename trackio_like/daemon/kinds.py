@@ -48,7 +48,8 @@ def _dataset(target: Target, token: str) -> Sender:
     from trackio_like.hub.access import HubAccess
 
     access = HubAccess.from_login(target.endpoint, token=token)
-    return DatasetSender(with_owner(target, access), access)
+    squash_after = Settings.from_env().dataset_squash_after
+    return DatasetSender(with_owner(target, access), access, squash_after=squash_after)
 
 
 def _server(target: Target, token: str) -> Sender:
