@@ -50,8 +50,7 @@ def test_an_empty_environment_gives_the_documented_defaults():
         ("TRACKIO_SEAL_INTERVAL_S", "fast", "'fast' is not a time"),
         ("TRACKIO_IDLE_EXIT_S", "0", "'0' is not a time"),
         ("TRACKIO_FSYNC_INTERVAL_S", "nan", "'nan' is not a time"),
-        ("TRACKIO_DATASET_SQUASH_AFTER": "500",
-        "TRACKIO_MAX_UPLOAD_MB", "-1", "'-1' is not a size; give MiB above 0, such as 1024."),
+        ("TRACKIO_MAX_UPLOAD_MB", "-1", "'-1' is not a size; give MiB above 0, such as 1024."),
         ("TRACKIO_DATASET_SQUASH_AFTER", "1", "'1' is not a number of commits"),
         ("TRACKIO_HANDLE_SIGTERM", "perhaps", "'perhaps' is unknown; choose 1 or 0"),
     ],
@@ -78,6 +77,7 @@ def test_every_setting_has_a_variable_that_reaches_it():
         "TRACKIO_WRITE_TOKEN": "may-write",
         "TRACKIO_READ_TOKEN": "may-read",
         "TRACKIO_PUBLIC_URL": "https://example.org/board",
+        "TRACKIO_DATASET_SQUASH_AFTER": "500",
         "TRACKIO_MAX_UPLOAD_MB": "5",
         "TRACKIO_SPACE_READ_TOKEN": "hf_reads",
     }
