@@ -27,19 +27,25 @@ GRACE_S = 300.0
 
 @dataclass
 class Time:
-    """A clock that only moves when it is told to."""
+    """The wall's clock, which somebody may set, and a steady one; both move only when they are told to."""
 
     now_s: float = 1_700_000_000.0
+    steady_s: float = 1000.0
 
     def __call__(self):
         return self.now_s
 
     def pass_by(self, seconds):
         self.now_s += seconds
+        self.steady_s += seconds
+
+    def jump(self, seconds):
+        """Somebody sets the wall's clock."""
+        self.now_s += seconds
 
     @property
     def clocks(self):
-        return Clocks(wall=self, steady=self)
+        return Clocks(wall=self, steady=lambda: self.steady_s)
 
 
 def make_target(hub, kind, **changes):

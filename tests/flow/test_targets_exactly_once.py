@@ -22,10 +22,13 @@ from trackio_like.format.targets import bind_run
 from trackio_like.journal.writer import JournalWriter
 from trackio_like.shards.compact import compact_folder, drop_covered
 from trackio_like.shards.seal import WriterSealer
+from trackio_like.store.changes import Change, FolderChanges
 
 __all__ = ["no_waits"]
 
-RUNS = ("r", "s")
+RUNS = ("r", "s", "t")
+DOOMED = RUNS[2]
+"""Runs are many; the purge of one is enough, and leaves the others to what else goes wrong."""
 WRITERS = ("w-1-aa", "w-2-bb")
 WHO = (RUNS[0], WRITERS[0])
 KINDS = ("metrics", "objects", "events")
@@ -33,8 +36,6 @@ API = {"bucket": r"^/api/buckets/.*", "dataset": r"^/api/datasets/.*", "server":
 WRITE = {"bucket": "/batch$", "dataset": "/commit/", "server": "^/t/files/"}
 TOKEN = {"bucket": "HF_TOKEN", "dataset": "HF_TOKEN", "server": "TRACKIO_WRITE_TOKEN"}
 RECOVERY_PASSES = 40
-NUM_SCHEDULES = int(os.environ.get("TRACKIO_LIKE_TEST_SCHEDULES", "100"))
-"""For each kind of target; set it to run more by hand."""
 
 work = st.one_of(
     st.tuples(st.just("log"), st.sampled_from(RUNS), st.sampled_from(WRITERS), st.integers(1, 4)),
@@ -43,6 +44,7 @@ work = st.one_of(
     st.tuples(st.just("pass"), st.floats(0, 20)),
     st.tuples(st.just("pass of another process"), st.floats(0, 20)),
     st.tuples(st.just("jump"), st.sampled_from([-3600.0, 30.0, 400.0, 90_000.0])),
+    st.tuples(st.just("purge")),
 )
 fault = st.one_of(
     st.tuples(st.just("daemon killed"), st.sampled_from(["", "torn ledger", "no ledger", "stale ledger", "no state"])),
@@ -65,7 +67,7 @@ burst = st.tuples(
 
 
 class World:
-    """A root with two runs of two writers, and a Hub that goes wrong in every way."""
+    """A root with runs of two writers each, and a Hub that goes wrong in every way."""
 
     def __init__(self, hub, kind, root):
         self.hub, self.kind, self.root = hub, kind, root
@@ -82,6 +84,8 @@ class World:
         self.sealers = {}
         self.logged = Counter()
         self.media = {}
+        self.is_purged = False
+        self.behind_s = 0.0
         self.old_ledger = b""
         self.is_down = False
         self.courier = courier_of(self.known, self.time, num_files=7)
@@ -95,6 +99,8 @@ class World:
         return self.journals[run, writer]
 
     def log(self, run, writer, count):
+        if run == DOOMED and self.is_purged:
+            return
         journal = self.writer(run, writer)
         for _ in range(count):
             if journal.seq % 3 == 1:
@@ -119,11 +125,27 @@ class World:
             sealer.seal()
 
     def compact(self, run, is_closed):
+        if run == DOOMED and self.is_purged:
+            return
         for kind in KINDS:
             folder = self.folders[run].shards(kind)
             writers = [writer for writer in WRITERS if (run, writer) in self.sealers]
             compact_folder(folder, kind, closed_writers=writers if is_closed else [], own_writers=writers)
             drop_covered(folder, grace_s=0)
+
+    def purge(self):
+        """A person deletes a run and empties the bin, before the target heard of either."""
+        if self.is_purged:
+            return
+        self.is_purged = True
+        for who in [who for who in self.journals if who[0] == DOOMED]:
+            self.journals.pop(who).close()
+            self.sealers.pop(who)
+        folder = self.folders[DOOMED]
+        FolderChanges().change(folder, Change.parse("delete", {}), time_us=1)
+        FolderChanges().purge(folder)
+        self.logged = Counter({row: count for row, count in self.logged.items() if row[2] != DOOMED})
+        self.media = {path: data for path, data in self.media.items() if not path.startswith(f"p/{DOOMED}/")}
 
     def do_pass(self, seconds, courier=None):
         self.time.pass_by(seconds)
@@ -133,6 +155,10 @@ class World:
 
     def do_pass_elsewhere(self, seconds):
         self.do_pass(seconds, courier_of(self.known, self.time, num_files=5))
+
+    def jump(self, seconds):
+        self.behind_s += max(0.0, -seconds)
+        self.time.jump(seconds)
 
     def kill_daemon(self, damage):
         ledger = self.known.ledger
@@ -154,7 +180,8 @@ class World:
             "compact": self.compact,
             "pass": self.do_pass,
             "pass of another process": self.do_pass_elsewhere,
-            "jump": self.time.pass_by,
+            "jump": self.jump,
+            "purge": self.purge,
             "daemon killed": self.kill_daemon,
             "token": lambda works: (self.hub.revive if works else self.hub.expire)(self.token),
             "hub": self.switch_hub,
@@ -192,6 +219,7 @@ class World:
         self.hub.clear_faults()
         self.hub.up()
         self.hub.revive(self.token)
+        self.time.jump(self.behind_s)
         self.seal()
         for _ in range(RECOVERY_PASSES):
             self.time.pass_by(400.0)
@@ -207,6 +235,7 @@ class World:
         for kind in KINDS:
             rows.update({(kind, *row): count for row, count in rows_in(found, kind).items()})
         assert rows == self.logged
+        assert not (self.is_purged and [path for path in found if path.startswith(f"p/{DOOMED}/")])
         assert {path: data for path, data in found.items() if "/media/" in path} == self.media
 
     def close(self):
@@ -226,7 +255,7 @@ def server(tmp_path, monkeypatch):
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["bucket", "dataset", "server"])
 @settings(
-    max_examples=NUM_SCHEDULES,
+    # As many as the profile says, for each kind of target: `--hypothesis-profile=ci`.
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from trackio_like.format.tombstones import Tombstone
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Upload:
@@ -25,6 +27,8 @@ class Batch:
 
     uploads: tuple[Upload, ...] = ()
     deletes: tuple[str, ...] = ()
+    purged: tuple[Tombstone, ...] = ()
+    """Runs that are to go as a whole, to which some of `deletes` belong."""
 
     @property
     def num_bytes(self) -> int:

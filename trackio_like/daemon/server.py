@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -12,6 +13,8 @@ from urllib.parse import quote
 import httpx2
 
 from trackio_like._version import __version__
+from trackio_like.daemon.plan import shard_of
+from trackio_like.daemon.scan import run_key_of
 from trackio_like.daemon.sender import Batch, Outcome, Upload
 from trackio_like.errors import (
     RemoteError,
@@ -20,7 +23,10 @@ from trackio_like.errors import (
     RemoteRefusedError,
     RemoteUnavailableError,
 )
+from trackio_like.format.names import RunFolder
 from trackio_like.format.targets import Target
+from trackio_like.format.tombstones import Tombstone
+from trackio_like.shards.events import write_event
 
 TIMEOUT: Final = httpx2.Timeout(60.0, connect=10.0, pool=10.0)
 """Seconds: of one connection, and of one read or write; a large file may take many of them."""
@@ -88,8 +94,11 @@ class ServerSender:
                 for upload in batch.uploads:
                     path = upload.path
                     self._put(client, upload, stored, failed, rejected)
+                for tombstone in batch.purged:
+                    path = f"{run_key_of(tombstone)}/"
+                    self._purge(client, tombstone, deleted, failed)
                 # Events last: the server removes a deleted run's files only while it knows that it is deleted.
-                for path in sorted(batch.deletes, key=lambda each: ("/events/" in each, each)):
+                for path in _events_last(path for path in batch.deletes if path not in deleted):
                     self._delete(client, path, deleted, failed)
         except RemoteError as error:
             if not (stored or deleted or failed or rejected):
@@ -103,16 +112,19 @@ class ServerSender:
         Raises:
             RemoteError: the listing failed.
         """
-        after: str | None = ""
         with self._client() as client:
-            while after is not None:
-                answer = self._ask(client, "GET", "files", params={"after": after})
-                found = _document(answer)
-                if answer.status_code != 200 or not isinstance(found.get("files"), list):
-                    raise self._missing(answer)
-                for file in found["files"]:
-                    yield str(file["path"]), int(file["size"])
-                after = found.get("next")
+            yield from self._list(client)
+
+    def _list(self, client: httpx2.Client, prefix: str = "") -> Iterator[tuple[str, int]]:
+        after: str | None = ""
+        while after is not None:
+            answer = self._ask(client, "GET", "files", params={"after": after, "prefix": prefix})
+            found = _document(answer)
+            if answer.status_code != 200 or not isinstance(found.get("files"), list):
+                raise self._missing(answer)
+            for file in found["files"]:
+                yield str(file["path"]), int(file["size"])
+            after = found.get("next")
 
     def _put(
         self,
@@ -146,6 +158,24 @@ class ServerSender:
             failed[path] = _reason(answer)
         else:
             raise self._missing(answer)
+
+    def _purge(self, client: httpx2.Client, tombstone: Tombstone, deleted: set[str], failed: dict[str, str]) -> None:
+        """Removes a run that was purged here, whatever the server has heard of it.
+
+        It lets go only of what it knows to be deleted, and the event that said so may have gone from here before it was
+        sent. Where somebody else's rows are under the same id, nothing is done: the run is not ours alone.
+        """
+        held = [path for path, _ in self._list(client, f"{run_key_of(tombstone)}/")]
+        foreign = [path for path in held if shard_of(path)[1] is not None and not tombstone.buries(path)]
+        if not held or any("/events/" not in path for path in foreign):
+            return
+        with tempfile.TemporaryDirectory(prefix="trackio-like-purge-") as scratch:
+            folder = RunFolder(root=Path(scratch), project=tombstone.project, run_id=tombstone.run_id)
+            file = write_event(folder, "delete", {})
+            told = file.relative_to(scratch).as_posix()
+            self._put(client, Upload(path=told, file=file, num_bytes=file.stat().st_size), set(), failed, failed)
+        for path in _events_last([*held, told]):
+            self._delete(client, path, deleted, failed)
 
     def _client(self) -> httpx2.Client:
         headers = {"User-Agent": f"trackio_like/{__version__}"}
@@ -190,6 +220,10 @@ class ServerSender:
 def _route(path: str) -> str:
     # Once more than on disk: the server decodes the address before it looks at the path.
     return f"files/{quote(path)}"
+
+
+def _events_last(paths: Iterable[str]) -> list[str]:
+    return sorted(paths, key=lambda each: ("/events/" in each, each))
 
 
 def _digest_of(path: Path) -> str:

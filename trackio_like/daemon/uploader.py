@@ -241,7 +241,10 @@ class Uploader:
         uploads = tuple(
             Upload(path=file.path, file=_below(root, file.path), num_bytes=file.num_bytes) for file in chosen.uploads
         )
-        return Batch(uploads=uploads, deletes=chosen.deletes)
+        touched = {run_of(path) for path in chosen.deletes}
+        # A run that was begun anew under the same id has files here, and stays.
+        purged = tuple(stone for run, stone in self._purged.items() if run in touched and not self._files.get(run))
+        return Batch(uploads=uploads, deletes=chosen.deletes, purged=purged)
 
     def _note(self, chosen: Chosen, outcome: Outcome) -> int:
         """Writes down what became of a batch; bytes that arrived."""
