@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import socket
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from trackio_like.errors import RemoteUnavailableError
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    error: BaseException
+
+
+_END = object()
 
 
 class Hangup:
@@ -15,6 +29,7 @@ class Hangup:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sockets: set[socket.socket] = set()
+        self._waiting: set[queue.SimpleQueue[Any]] = set()
         self._is_over = False
 
     @property
@@ -38,12 +53,63 @@ class Hangup:
             with self._lock:
                 self._sockets.discard(found)
 
+    def apart(self, work: Callable[[], Iterable[Answer]]) -> Iterator[Answer]:
+        """What some work yields, done in a thread of its own.
+
+        Before a server answers there is no socket to shut, so work that hangs there is left to its time limit. The
+        thread is a daemon: the interpreter does not wait for it.
+
+        Args:
+            work: yields what is passed on; an error of it is raised here. Ends early where somebody hangs up.
+        """
+        found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+        def do() -> None:
+            try:
+                for item in work():
+                    found.put(item)
+                    if self._is_over:
+                        break
+                found.put(_END)
+            except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+                found.put(_Failed(error))
+
+        with self._lock:
+            if self._is_over:
+                return
+            self._waiting.add(found)
+        threading.Thread(target=do, name="trackio-like-ask", daemon=True).start()
+        try:
+            while (item := found.get()) is not _END and not self._is_over:
+                if isinstance(item, _Failed):
+                    raise item.error
+                yield item
+        finally:
+            with self._lock:
+                self._waiting.discard(found)
+
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        """What a call answers; as `apart`.
+
+        Raises:
+            RemoteUnavailableError: somebody hung up first.
+        """
+
+        def work() -> Iterator[Answer]:
+            yield question()
+
+        for answer in self.apart(work):
+            return answer
+        raise RemoteUnavailableError("Nobody waits for the answer any more")
+
     def now(self) -> None:
         """Ends what is held, and whatever will be."""
         with self._lock:
             self._is_over = True
             for found in self._sockets:
                 _shut(found)
+            for waiting in self._waiting:
+                waiting.put(_END)
 
 
 def _shut(found: socket.socket | None) -> None:

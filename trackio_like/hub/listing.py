@@ -98,35 +98,54 @@ def list_dataset(access: HubAccess, dataset_id: str, revision: str) -> list[Remo
         )
 
 
-def bucket_version(access: HubAccess, bucket_id: str) -> str:
+def bucket_version(access: HubAccess, bucket_id: str, *, timeout_s: float = _TIMEOUT_S) -> str:
     """A text that differs after every change of a bucket: when it was changed last. One API call.
+
+    Args:
+        access: the endpoint and token.
+        bucket_id: `namespace/name`.
+        timeout_s: how long the answer may take.
 
     Raises:
         RemoteError: as `hub_calls`.
     """
     with hub_calls(f"read the bucket {bucket_id}"):
-        document = get_json(access, f"/api/buckets/{bucket_id}")
+        document = get_json(access, f"/api/buckets/{bucket_id}", timeout_s=timeout_s)
         # Where a Hub does not say when, size and count change with nearly every change; a compare finds the rest.
         return str(document.get("updatedAt") or f"{document['totalFiles']} files, {document['size']} bytes")
 
 
-def dataset_version(access: HubAccess, dataset_id: str, revision: str = "main") -> str:
+def dataset_version(
+    access: HubAccess, dataset_id: str, revision: str = "main", *, timeout_s: float = _TIMEOUT_S
+) -> str:
     """The sha of a dataset's last commit. One API call.
+
+    Args:
+        access: the endpoint and token.
+        dataset_id: `namespace/name`.
+        revision: a branch.
+        timeout_s: how long the answer may take.
 
     Raises:
         RemoteError: as `hub_calls`.
     """
     with hub_calls(f"read the dataset {dataset_id}"):
-        return str(get_json(access, f"/api/datasets/{dataset_id}/revision/{quote(revision, safe='')}")["sha"])
+        where = f"/api/datasets/{dataset_id}/revision/{quote(revision, safe='')}"
+        return str(get_json(access, where, timeout_s=timeout_s)["sha"])
 
 
-def get_json(access: HubAccess, path: str) -> Any:
+def get_json(access: HubAccess, path: str, *, timeout_s: float = _TIMEOUT_S) -> Any:
     """What the Hub answers to a GET of one of its API's paths. Call it inside `hub_calls()`.
+
+    Args:
+        access: the endpoint and token.
+        path: from the endpoint on.
+        timeout_s: how long the answer may take.
 
     Raises:
         RemoteUnavailableError: it answered something that is no JSON, as the login page of a network does.
     """
-    response = get_session().get(access.endpoint + path, headers=access.headers, timeout=_TIMEOUT_S)
+    response = get_session().get(access.endpoint + path, headers=access.headers, timeout=timeout_s)
     hf_raise_for_status(response)
     return _json_of(response)
 

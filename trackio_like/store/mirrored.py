@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import threading
 import time
 from pathlib import Path
@@ -10,17 +10,19 @@ from typing import Final
 
 from trackio_like._settings import mirrors_folder
 from trackio_like.hub.access import HubAccess
-from trackio_like.hub.listing import check_id
+from trackio_like.hub.listing import bucket_version, check_id, dataset_version
 from trackio_like.hub.spaces_read import shown_by_space
-from trackio_like.run.hostlock import HostLock, private_folder
 from trackio_like.store.changes import Changes
 from trackio_like.store.hub_changes import HubChanges
+from trackio_like.store.mirror.copies import copy_folder, copy_lock, note_use, remove_unused
 from trackio_like.store.mirror.mirror import Mirror
 from trackio_like.store.mirror.progress import Progress
 from trackio_like.store.mirror.shelf import is_whole
 from trackio_like.store.mirror.sources import BucketSource, DatasetSource, EitherSource, FolderSource, Source
 from trackio_like.store.source import DataSource
 
+_OPEN_TIMEOUT_S: Final = 5.0
+"""How long it may take to ask whether a token that is new here may read a place; then it is asked while it is open."""
 TAKE_OVER_S: Final = 2.0
 """How often a process that reads another one's copy looks whether that one is gone."""
 
@@ -39,8 +41,7 @@ class MirroredSource(DataSource):
         self.changes = changes
         self.root = folder
         self.title = source.title
-        digest = hashlib.sha256(str(folder.absolute()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        self._lock = HostLock(private_folder() / f"mirror-{digest}.lock")
+        self._lock = copy_lock(folder)
         self._mirror = Mirror(source, folder)
         self._is_ours = False
         self._stop = threading.Event()
@@ -50,7 +51,7 @@ class MirroredSource(DataSource):
         """As `DataSource`; where another process keeps the copy up, this one reads it, and takes over after it."""
         if self._thread is not None or self._is_ours:
             return
-        self.root.mkdir(parents=True, exist_ok=True)
+        note_use(self.root)
         if self._take():
             return
         self._thread = threading.Thread(target=self._take_later, name="trackio-like-mirror-wait", daemon=True)
@@ -114,23 +115,29 @@ def open_mirrored(
         ValueError: an id is no name on the Hub.
         RemoteError: the Space cannot be asked, or is none of ours.
     """
-    access = HubAccess.from_login(endpoint, token=token)
+    login = functools.partial(HubAccess.from_login, endpoint, token=token)
+    access = login()
     if space_id is not None:
         shown = shown_by_space(access, check_id(space_id, "Space"))
         bucket_id, dataset_id = shown.bucket_id, shown.dataset_id
     remote: Source
     if bucket_id is not None:
-        remote = BucketSource(access=access, bucket_id=check_id(bucket_id, "bucket"))
+        remote = BucketSource(access=login, bucket_id=check_id(bucket_id, "bucket"))
+        ask = functools.partial(bucket_version, access, bucket_id, timeout_s=_OPEN_TIMEOUT_S)
     else:
-        remote = DatasetSource(access=access, dataset_id=check_id(dataset_id or "", "dataset"))
-    source = remote if mount is None else EitherSource(remote, FolderSource(folder=mount))
-    # Another account sees other things under the same name.
-    key = f"{access.endpoint}|{remote.title}|{hashlib.sha256(access.token.encode()).hexdigest()}"
-    digest = hashlib.sha256(key.encode()).hexdigest()[:20]
+        dataset_id = check_id(dataset_id or "", "dataset")
+        remote = DatasetSource(access=login, dataset_id=dataset_id)
+        ask = functools.partial(dataset_version, access, dataset_id, timeout_s=_OPEN_TIMEOUT_S)
+    copies = cache_folder or mirrors_folder()
+    remove_unused(copies)
     changes = HubChanges(
         kind="bucket" if bucket_id is not None else "dataset", id=bucket_id or dataset_id or "", access=access
     )
-    return MirroredSource(source, (cache_folder or mirrors_folder()) / digest, changes=changes)
+    return MirroredSource(
+        remote if mount is None else EitherSource(remote, FolderSource(folder=mount)),
+        copy_folder(copies, access, remote.title, ask=ask),
+        changes=changes,
+    )
 
 
 __all__ = ["MirroredSource", "open_mirrored"]

@@ -46,7 +46,7 @@ def mirror(hub, tmp_path):
     made = []
 
     def make(*, source=None, **options):
-        source = source or BucketSource(access=HubAccess.from_login(), bucket_id=BUCKET, probe_s=0.1)
+        source = source or BucketSource(access=HubAccess.from_login, bucket_id=BUCKET, probe_s=0.1)
         found = Mirror(source, tmp_path / "mirror", **{"retry_feed_s": 0.2, **options})
         made.append(found)
         found.start()
@@ -224,7 +224,7 @@ def test_a_dataset_is_copied_at_one_commit(hub, mirror, run):
             repo_id="me/set",
             repo_type="dataset",
         )
-    copy = mirror(source=DatasetSource(access=HubAccess.from_login(), dataset_id="me/set", probe_s=0.1))
+    copy = mirror(source=DatasetSource(access=HubAccess.from_login, dataset_id="me/set", probe_s=0.1))
     copy.wait(20)
     assert files_in(copy.folder) == {path.relative_to(run.root).as_posix() for path in paths}
 
@@ -232,7 +232,7 @@ def test_a_dataset_is_copied_at_one_commit(hub, mirror, run):
 def test_a_mounted_folder_is_read_where_no_token_may_and_the_lag_is_said(hub, bucket, mirror, run, tmp_path):
     paths = logged(run, run.writer(), 1)
     nobody = HubAccess(endpoint=hub.endpoint)
-    source = EitherSource(BucketSource(access=nobody, bucket_id="other/secret"), FolderSource(folder=run.root))
+    source = EitherSource(BucketSource(access=lambda: nobody, bucket_id="other/secret"), FolderSource(folder=run.root))
     copy = mirror(source=source)
     copy.wait(20)
     assert files_in(copy.folder) == {path.relative_to(run.root).as_posix() for path in paths}

@@ -6,30 +6,36 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from trackio_like.errors import RemoteError, RemoteInvalidError, RemoteUnavailableError
-from trackio_like.hub.feed import FileChange, ResumePoint
+from trackio_like.errors import RemoteError, RemoteInvalidError, RemoteMissingError, RemoteUnavailableError
+from trackio_like.hub.feed import FeedEvent, ResumePoint
 from trackio_like.hub.hangup import Hangup
-from trackio_like.hub.listing import RemoteFile
-from trackio_like.store.mirror.copying import copy_files
-from trackio_like.store.mirror.paths import parse_path
-from trackio_like.store.mirror.plan import FolderPlan, Wanted, in_order, plan_folder
 from trackio_like.store.mirror.progress import MirrorState, Progress
 from trackio_like.store.mirror.shelf import Shelf
 from trackio_like.store.mirror.sources import Source
+from trackio_like.store.mirror.stock import Stock
 
 logger = logging.getLogger(__name__)
 COMPARE_EVERY_S: Final = 300.0
 """Everything is compared so often where the version says that anything changed."""
 LOOK_AGAIN_S: Final = 20.0
-"""After so long it is compared again where a listing lacked a file that is here: listings may lag."""
+"""After so long it is compared again where a listing may have lagged."""
 RETRY_FEED_S: Final = 30.0
-_NO_FEED_S: Final = 3600.0
+_NO_FEED_S: Final = 600.0
+_SHORT_SESSION_S: Final = 10.0
+"""A session that ends sooner is not opened again at once, or a server that ends each would be asked without a pause."""
 _LONGEST_WAIT_S: Final = 60.0
+_OVERLAP_S: Final = 60.0
+"""How much before the listing the feed is asked for: a listing may lag, and what it told is told again for nothing."""
+_PAGE: Final = 1000
+"""Files that one API call lists; a comparison of more pages is made less often."""
+_MAX_TRIES: Final = 3
+"""Failures in a row before whoever waits for the first copy is told: one may be a hiccup."""
 
 
 class Mirror:
@@ -41,6 +47,7 @@ class Mirror:
         folder: Path,
         *,
         compare_every_s: float = COMPARE_EVERY_S,
+        look_again_s: float = LOOK_AGAIN_S,
         retry_feed_s: float = RETRY_FEED_S,
     ) -> None:
         """Copies nothing before `start`.
@@ -49,27 +56,27 @@ class Mirror:
             source: where from.
             folder: where to; its own, or what an earlier mirror of this source left.
             compare_every_s: seconds between two comparisons of everything.
-            retry_feed_s: seconds before a feed that ended is asked for again.
+            look_again_s: the same where the last listing may have lagged.
+            retry_feed_s: seconds before a feed that failed is asked for again.
         """
         self.folder = folder
         self._source = source
         self._compare_every_s = compare_every_s
+        self._look_again_s = look_again_s
         self._retry_feed_s = retry_feed_s
         self._shelf = Shelf(folder)
-        self._wanted: dict[str, dict[str, Wanted]] = {}
-        self._totals: dict[str, tuple[int, int]] = {}
-        self._skipped: dict[str, str] = {}
-        """Damaged files by path, with their hash: another content gets another chance."""
-        self._missed: set[str] = set()
-        """Files here that the last listing lacked."""
-        self._doubtful: set[str] = set()
-        """Those of them that no earlier listing lacked: they stay for now."""
+        self._stock = Stock(source, self._shelf)
         self._version: str | None = None
-        self._cursor = ""
+        """As it was before the last listing."""
+        self._is_sure = False
+        """Whether two listings, some time apart, were made of this version: one may lag behind it."""
         self._must_list = True
+        self._cursor = ""
+        self._is_replay_lost = False
+        """Whether the feed cannot tell what came since the last listing: then the version says if anything did."""
         self._feed_due_s = 0.0
-        self._left: dict[str, int] = {}
-        self._state = Progress(what=source.title, state="starting", message=source.note)
+        self._num_short_sessions = 0
+        self._state: tuple[MirrorState, str] = ("starting", "")
         self._stop = threading.Event()
         self._settled = threading.Event()
         self._error: RemoteError | OSError | None = None
@@ -105,7 +112,7 @@ class Mirror:
             found = self.progress()
             raise TimeoutError(
                 f"{found.what} is not here yet after {timeout_s:.0f} s ({found.num_done:,} of {found.num_files:,} "
-                "files); it goes on, ask again."
+                f"files); it goes on, ask again. {found.message}".rstrip()
             )
         if not self._has_compared and self._error is not None:
             raise self._error
@@ -113,15 +120,13 @@ class Mirror:
     def progress(self) -> Progress:
         """How it stands."""
         with self._lock:
-            num_files = sum(total[0] for total in self._totals.values())
-            num_bytes = sum(total[1] for total in self._totals.values())
-            return replace(
-                self._state,
-                num_files=num_files,
-                num_done=num_files - len(self._left),
-                num_bytes=num_bytes,
-                num_bytes_done=num_bytes - sum(self._left.values()),
-            )
+            state, message = self._state
+        left_out = self._stock.left_out()
+        notes = [message or self._source.note]
+        if left_out:
+            notes.append(f"Left out, because they are damaged: {len(left_out)} files, such as {left_out[0]}.")
+        amounts = asdict(self._stock.amounts())
+        return Progress(what=self._source.title, state=state, message=" ".join(filter(None, notes)), **amounts)
 
     # -- the thread ----------------------------------------------------------------------------------------------
 
@@ -129,7 +134,8 @@ class Mirror:
         num_failures = 0
         is_scanned = False
         while not self._stop.is_set():
-            wait_s = min(2.0**num_failures, _LONGEST_WAIT_S)
+            asked_s = 0.0
+            num_placed = self._stock.num_placed
             try:
                 if not is_scanned:
                     self._shelf.scan()
@@ -139,37 +145,51 @@ class Mirror:
                 self._keep_up()
                 continue
             except RemoteUnavailableError as error:
-                wait_s = max(wait_s, error.retry_after_s or 0.0)
-                self._fail(error)
+                asked_s = error.retry_after_s or 0.0
+                failure: RemoteError | OSError = error
             except (RemoteError, OSError) as error:
-                self._fail(error)
+                failure = error
             except Exception as error:  # the thread's last resort: what is here goes on being shown
                 logger.exception("The copy of %s stopped for a moment", self._source.title)
-                self._fail(RemoteUnavailableError(f"{type(error).__name__}: {error}"))
+                failure = RemoteUnavailableError(f"{type(error).__name__}: {error}")
+            if self._stock.num_placed > num_placed:
+                num_failures = min(num_failures, 1)  # it gets on, so it need not wait ever longer
             num_failures += 1
-            self._stop.wait(wait_s)
+            self._fail(failure, num_failures)
+            self._stop.wait(max(min(2.0 ** (num_failures - 1), _LONGEST_WAIT_S), self._listing_s(), asked_s))
         self._say("closed")
 
-    def _fail(self, error: RemoteError | OSError) -> None:
+    def _fail(self, error: RemoteError | OSError, num_failures: int) -> None:
         if self._stop.is_set():
             return
         self._must_list = True
         self._error = error
         self._say("waiting", f"{error}. What is here is shown; it is tried again.")
-        self._settled.set()
+        if num_failures >= _MAX_TRIES or not isinstance(error, RemoteUnavailableError):
+            self._settled.set()
+
+    def _listing_s(self) -> float:
+        """How many seconds a listing is worth: a second for each of its API calls."""
+        return self._stock.num_wanted / _PAGE
 
     def _compare(self) -> None:
-        """Makes this copy what the source is, where the source may have changed."""
-        version = self._source.version()
-        if version == self._version and not self._must_list and not self._missed:
+        """Makes this copy what the source is, where the source may have changed.
+
+        Raises:
+            RemoteError: the source cannot be asked.
+            OSError: the disk refuses.
+        """
+        version = self._hangup.ask(self._source.version)
+        is_same = version == self._version
+        if is_same and self._is_sure and not self._must_list and not self._stock.has_missed:
             return
         if not self._has_compared:
             self._say("copying")
-        self._take_listing(self._source.list(version))
-        is_whole = self._apply(self._wanted.keys() | self._shelf.folders, version)
+        self._stock.take_listing(self._hangup.ask(lambda: self._source.list(version)))
+        is_whole = self._stock.make_so(self._stock.all_folders(), version=version, hangup=self._hangup)
         if self._stop.is_set():
             return
-        self._version, self._cursor = version, ""
+        self._version, self._is_sure = version, is_same
         self._must_list = not is_whole
         if not self._has_compared:
             self._shelf.mark_whole()
@@ -181,42 +201,101 @@ class Mirror:
 
         Raises:
             RemoteError: the source cannot be asked.
+            OSError: the disk refuses.
         """
-        until_s = time.monotonic() + (LOOK_AGAIN_S if self._missed or self._must_list else self._compare_every_s)
-        while not self._stop.is_set() and time.monotonic() < until_s:
-            if self._source.has_feed and time.monotonic() >= self._feed_due_s:
+        listed_s = time.monotonic()
+        may_lack = self._stock.has_missed or self._must_list
+        until_s = listed_s + (self._look_again_s if may_lack else self._compare_every_s)
+        while not self._stop.is_set() and (now_s := time.monotonic()) < until_s:
+            if self._source.has_feed and now_s >= self._feed_due_s:
                 if self._follow(until_s):
                     return
                 continue
             self._say("probing")
-            self._stop.wait(max(0.0, min(self._source.probe_s, until_s - time.monotonic())))
-            if not self._stop.is_set() and self._source.version() != self._version:
+            probe_s = max(self._source.probe_s, self._listing_s())
+            if not self._is_sure:
+                until_s = min(until_s, listed_s + self._look_again_s)  # nobody tells of what the listing lacked
+            next_s = min(now_s + probe_s, until_s)
+            if self._source.has_feed:
+                next_s = min(next_s, self._feed_due_s)
+            self._stop.wait(max(0.0, next_s - now_s))
+            is_asked = time.monotonic() - now_s >= probe_s
+            if is_asked and not self._stop.is_set() and self._has_new_version():
                 return
 
+    def _has_new_version(self) -> bool:
+        return self._hangup.ask(self._source.version) != self._version
+
     def _follow(self, until_s: float) -> bool:
-        """One session of the feed; whether everything is to be compared now."""
+        """One session of the feed; whether everything is to be compared now.
+
+        Raises:
+            RemoteError: what the feed told of cannot be fetched.
+            OSError: the disk refuses.
+        """
+        resume = self._resume_point()
+        opened_s = time.monotonic()
+        must_compare = False
         with self._in_session(until_s) as session:
-            resume = ResumePoint(cursor=self._cursor, since="" if self._cursor else self._version or "")
-            try:
-                for event in self._source.follow(resume, session):
-                    self._cursor = event.cursor or self._cursor
-                    if event.kind == "reset":
-                        self._must_list = True
-                        return True
-                    if event.kind == "reconnect":
-                        return False
-                    if event.kind == "changes" and not self._take_changes(event.changes):
-                        self._must_list = True
-                        return True
-                    self._say("following")
-            except RemoteInvalidError:
-                self._feed_due_s, self._cursor = time.monotonic() + _NO_FEED_S, ""
-            except RemoteError as error:
-                if not session.is_over:
-                    logger.info("The change feed of %s ended: %s", self._source.title, error)
-                    asked_s = error.retry_after_s if isinstance(error, RemoteUnavailableError) else None
-                    self._feed_due_s = time.monotonic() + max(self._retry_feed_s, asked_s or 0.0)
-            return False
+            events = session.apart(lambda: self._source.follow(resume, session))
+            while (event := self._next_event(events, session, resume)) is not None:
+                if event.kind == "reset":
+                    self._cursor, self._is_replay_lost = "", True
+                    break
+                self._cursor = event.cursor or self._cursor
+                if event.kind == "reconnect":
+                    break
+                must_compare = not self._take(event, resume)
+                if must_compare:
+                    break
+                self._say("following")
+            is_hung_up = session.is_over
+        if is_hung_up or must_compare:
+            return must_compare
+        if time.monotonic() - opened_s < _SHORT_SESSION_S:
+            self._num_short_sessions += 1
+            pause_s = min(2.0 ** (self._num_short_sessions - 1), self._retry_feed_s)
+            self._feed_due_s = max(self._feed_due_s, time.monotonic() + pause_s)
+        else:
+            self._num_short_sessions = 0
+        return False
+
+    def _resume_point(self) -> ResumePoint:
+        if self._cursor or self._is_replay_lost:
+            return ResumePoint(cursor=self._cursor)
+        try:
+            since = datetime.fromisoformat(self._version or "") - timedelta(seconds=_OVERLAP_S)
+        except ValueError:
+            return ResumePoint()  # this Hub does not say when its bucket changed
+        return ResumePoint(since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+
+    def _next_event(self, events: Iterator[FeedEvent], session: Hangup, resume: ResumePoint) -> FeedEvent | None:
+        """What the feed says next; None where it ends, however it does."""
+        try:
+            return next(events, None)
+        except (RemoteInvalidError, RemoteMissingError):
+            if resume == ResumePoint():
+                self._feed_due_s = time.monotonic() + _NO_FEED_S
+            self._cursor, self._is_replay_lost = "", True
+        except RemoteError as error:
+            if not session.is_over:
+                logger.info("The change feed of %s ended: %s", self._source.title, error)
+                asked_s = error.retry_after_s if isinstance(error, RemoteUnavailableError) else None
+                self._feed_due_s = time.monotonic() + max(self._retry_feed_s, asked_s or 0.0)
+        return None
+
+    def _take(self, event: FeedEvent, resume: ResumePoint) -> bool:
+        """Does what an event says; False where that is not enough to go by."""
+        if event.kind == "ready":
+            self._is_replay_lost = False
+            # It tells what comes from now on, and nothing of what came since the listing.
+            return resume != ResumePoint() or not self._has_new_version()
+        folders = self._stock.take_changes(event.changes)
+        is_enough = folders is not None and self._stock.make_so(
+            folders, version=self._version or "", hangup=self._hangup
+        )
+        self._must_list |= not is_enough
+        return is_enough
 
     @contextlib.contextmanager
     def _in_session(self, until_s: float) -> Iterator[Hangup]:
@@ -234,97 +313,13 @@ class Mirror:
         finally:
             timer.cancel()
             timer.join()
+            session.now()  # whatever ended it, nobody reads it any more
             with self._lock:
                 self._session = None
 
-    # -- what to copy --------------------------------------------------------------------------------------------
-
-    def _take_listing(self, listing: Iterable[RemoteFile]) -> None:
-        wanted: dict[str, dict[str, Wanted]] = {}
-        for file in listing:
-            place = parse_path(file.path)
-            if place is not None:
-                wanted.setdefault(place.folder, {})[place.name] = Wanted(file=file, place=place)
-        self._wanted = wanted
-        here = {(folder, name) for folder in self._shelf.folders for name in self._shelf.names(folder)}
-        lacking = {f"{folder}/{name}" for folder, name in here if name not in wanted.get(folder, {})}
-        # Believed once two listings lack it: one alone may be older than what the feed told.
-        self._doubtful = lacking - self._missed
-        self._missed = lacking
-
-    def _take_changes(self, changes: Iterable[FileChange]) -> bool:
-        """Applies what the feed told; False where that is not enough to go by."""
-        folders = set()
-        for change in changes:
-            place = parse_path(change.path)
-            if place is None:
-                continue
-            folders.add(place.folder)
-            names = self._wanted.setdefault(place.folder, {})
-            if change.is_deleted:
-                names.pop(place.name, None)
-                self._doubtful.discard(change.path)
-                continue
-            if change.num_bytes is None:
-                return False
-            file = RemoteFile(
-                path=change.path,
-                num_bytes=change.num_bytes,
-                content_hash=change.content_hash or "",
-                uploaded=change.uploaded,
-            )
-            names[place.name] = Wanted(file=file, place=place)
-        return self._apply(folders, self._version or "")
-
-    def _apply(self, folders: Iterable[str], version: str) -> bool:
-        """Fetches and deletes in some folders; whether nothing is left to do there."""
-        plans = {folder: self._plan(folder) for folder in sorted(folders)}
-        items = in_order(plans)
-        with self._lock:
-            for folder, plan in plans.items():
-                self._totals[folder] = (plan.num_files, plan.num_bytes)
-            self._left = {item.file.path: item.file.num_bytes for item in items}
-        try:
-            copied = copy_files(
-                self._source, self._shelf, items, version=version, hangup=self._hangup, on_done=self._note_done
-            )
-        finally:
-            if not self._stop.is_set():
-                self._delete(plans)
-        for item in copied.damaged:
-            self._skipped[item.file.path] = item.file.content_hash
-        # The smaller shards that a damaged one covered may still be there; of what went, a listing names the successor.
-        damaged = {item.place.folder for item in copied.damaged}
-        return (not damaged or self._apply(damaged, version)) and not copied.gone
-
-    def _note_done(self, item: Wanted) -> None:
-        with self._lock:
-            self._left.pop(item.file.path, None)
-
-    def _plan(self, folder: str) -> FolderPlan:
-        wanted = self._wanted.get(folder, {})
-        have = {
-            name
-            for name in self._shelf.names(folder)
-            if name not in wanted or wanted[name].file.num_bytes == self._shelf.size(folder, name)
-        }
-        skipped = {
-            name
-            for name, item in wanted.items()
-            if item.file.path in self._skipped and self._skipped[item.file.path] == item.file.content_hash
-        }
-        doubtful = {name for name in have if f"{folder}/{name}" in self._doubtful}
-        return plan_folder(wanted.values(), have=have, skipped=skipped, doubtful=doubtful)
-
-    def _delete(self, folders: Iterable[str]) -> None:
-        for folder in folders:
-            for name in self._plan(folder).delete:
-                self._shelf.delete(folder, name)
-                self._missed.discard(f"{folder}/{name}")
-
     def _say(self, state: MirrorState, message: str = "") -> None:
         with self._lock:
-            self._state = Progress(what=self._source.title, state=state, message=message or self._source.note)
+            self._state = (state, message)
 
 
-__all__ = ["COMPARE_EVERY_S", "RETRY_FEED_S", "Mirror"]
+__all__ = ["COMPARE_EVERY_S", "LOOK_AGAIN_S", "RETRY_FEED_S", "Mirror"]

@@ -45,7 +45,8 @@ def plan_folder(
     """What one folder lacks, and what it has too much.
 
     A shard that a larger one covers is neither fetched nor kept, once the larger one is here. What goes at the source
-    is deleted only when nothing that is still to come may hold its rows: never are fewer rows visible than before.
+    is deleted only when nothing that is still to come, or is damaged, may hold its rows: never are fewer rows visible
+    than before.
 
     Args:
         wanted: what the source has in this folder.
@@ -53,7 +54,8 @@ def plan_folder(
         skipped: names of files that turned out to be damaged: as if the source did not have them.
         doubtful: names that the source seems to lack, but that are not to be deleted yet.
     """
-    by_name = {item.place.name: item for item in wanted if item.place.name not in skipped}
+    by_name = {item.place.name: item for item in wanted}
+    damaged = [by_name.pop(name) for name in sorted(skipped & by_name.keys())]
     shards = {item.place.shard: name for name, item in by_name.items() if item.place.shard is not None}
     covered = {shards[shard] for shard in covered_by_others(shards)}
     kept = [item for name, item in by_name.items() if name not in covered]
@@ -63,7 +65,8 @@ def plan_folder(
         num_files=len(kept),
         num_bytes=sum(item.file.num_bytes for item in kept),
     )
-    pending = [item.place.shard for item in plan.fetch if item.place.shard is not None]
+    # A damaged shard may hold what only the smaller ones here still tell.
+    pending = [item.place.shard for item in (*plan.fetch, *damaged) if item.place.shard is not None]
     for name in sorted(have - {item.place.name for item in kept}):
         if name in doubtful:
             plan.has_doubtful = True

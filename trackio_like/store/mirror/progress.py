@@ -10,6 +10,17 @@ MirrorState = Literal["starting", "copying", "following", "probing", "waiting", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Amounts:
+    """How much of a source is here."""
+
+    num_files: int = 0
+    """Files that are to be here; shards that a larger one covers are not counted."""
+    num_done: int = 0
+    num_bytes: int = 0
+    num_bytes_done: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """What of a source is here."""
 
@@ -22,7 +33,7 @@ class Progress:
     num_bytes: int = 0
     num_bytes_done: int = 0
     message: str = ""
-    """What to know beside it: why it waits, that the view lags, what was skipped; empty where all is well."""
+    """What to know beside it: why it waits, that the view lags, what was left out; empty where all is well."""
 
 
-__all__ = ["MirrorState", "Progress"]
+__all__ = ["Amounts", "MirrorState", "Progress"]

@@ -24,6 +24,8 @@ class Shelf:
         """Knows nothing yet: `scan` looks."""
         self.folder = folder
         self._sizes: dict[str, dict[str, int]] = {}
+        self._hashes: dict[tuple[str, str], str] = {}
+        """Of what this process put in place, as the source named them."""
 
     def scan(self) -> None:
         """Looks at what an earlier process left, and removes its drafts.
@@ -35,7 +37,7 @@ class Shelf:
         (self.folder / _WHOLE).unlink(missing_ok=True)
         shutil.rmtree(self.folder / DRAFTS, ignore_errors=True)
         (self.folder / DRAFTS).mkdir(exist_ok=True)
-        self._sizes = {}
+        self._sizes, self._hashes = {}, {}
         waiting = [""]
         while waiting:
             inner = waiting.pop()
@@ -66,16 +68,31 @@ class Shelf:
         """The names of the files in one folder."""
         return set(self._sizes.get(folder, ()))
 
-    def size(self, folder: str, name: str) -> int | None:
-        """Bytes of a file; None where it is not here."""
-        return self._sizes.get(folder, {}).get(name)
+    def has(self, folder: str, name: str, *, num_bytes: int, content_hash: str) -> bool:
+        """Whether a file is here as the source has it; of what an earlier process left, the size decides.
+
+        Args:
+            folder: its folder.
+            name: its name.
+            num_bytes: how long it is at the source.
+            content_hash: its hash there; empty where that is not known.
+        """
+        if self._sizes.get(folder, {}).get(name) != num_bytes:
+            return False
+        known = self._hashes.get((folder, name), "")
+        return not (known and content_hash) or known == content_hash
 
     def draft(self) -> Path:
         """A place to write a file to that nobody reads."""
         return self.folder / DRAFTS / secrets.token_hex(8)
 
-    def publish(self, draft: Path, place: Place) -> None:
+    def publish(self, draft: Path, place: Place, *, content_hash: str = "") -> None:
         """Puts a draft where readers find it; the draft is gone in any case.
+
+        Args:
+            draft: a whole file, from `draft`.
+            place: where it belongs.
+            content_hash: its hash at the source, where that is known.
 
         Raises:
             DamagedFileError: it is no whole Parquet file, though its name says so.
@@ -93,6 +110,7 @@ class Shelf:
                 draft.unlink()
             raise
         self._sizes.setdefault(place.folder, {})[place.name] = num_bytes
+        self._hashes[place.folder, place.name] = content_hash
 
     def delete(self, folder: str, name: str) -> None:
         """Removes a file, and the folders that are empty then; idempotent.
@@ -103,6 +121,7 @@ class Shelf:
         with contextlib.suppress(FileNotFoundError):
             (self.folder / folder / name).unlink()
         self._sizes.get(folder, {}).pop(name, None)
+        self._hashes.pop((folder, name), None)
         if self._sizes.get(folder):
             return
         self._sizes.pop(folder, None)
@@ -119,14 +138,21 @@ def is_whole(folder: Path) -> bool:
 
 
 def _check_parquet(path: Path) -> None:
+    """Looks at both ends, and whether the footer fits between them: what is cut or padded is found without reading it.
+
+    Raises:
+        DamagedFileError: it is no whole Parquet file.
+    """
+    # https://parquet.apache.org/docs/file-format/: magic, row groups, footer, its length (4 bytes), magic.
     with open(path, "rb") as file:
         head = file.read(4)
-        file.seek(0, os.SEEK_END)
-        is_long = file.tell() >= 12
-        if is_long:
-            file.seek(-4, os.SEEK_END)
-        if not is_long or head != _MAGIC or file.read(4) != _MAGIC:
-            raise DamagedFileError("it is not a whole Parquet file")
+        num_bytes = file.seek(0, os.SEEK_END)
+        file.seek(max(0, num_bytes - 8))
+        tail = file.read(8)
+    footer_bytes = int.from_bytes(tail[:4], "little")
+    is_whole_file = head == _MAGIC and tail[4:] == _MAGIC and 0 < footer_bytes <= num_bytes - 12
+    if not is_whole_file:
+        raise DamagedFileError("it is not a whole Parquet file")
 
 
 __all__ = ["DRAFTS", "Shelf", "is_whole"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -82,7 +82,8 @@ class Source(Protocol):
 class BucketSource:
     """A bucket."""
 
-    access: HubAccess
+    access: Callable[[], HubAccess]
+    """Asked before each call, so that a new login counts at once."""
     bucket_id: str
     probe_s: float = 2.0
     """150 API calls in five minutes, of the 500 that even an anonymous reader has."""
@@ -96,27 +97,28 @@ class BucketSource:
 
     def version(self) -> str:
         """As `Source`."""
-        return bucket_version(self.access, self.bucket_id)
+        return bucket_version(self.access(), self.bucket_id)
 
     def list(self, version: str) -> list[RemoteFile]:  # noqa: ARG002 - a bucket has no past
         """As `Source`."""
-        return list_bucket(self.access, self.bucket_id)
+        return list_bucket(self.access(), self.bucket_id)
 
     def fetch(self, file: RemoteFile, draft: Path, *, version: str, hangup: Hangup) -> None:  # noqa: ARG002
         """As `Source`."""
         where = bucket_file(self.bucket_id, file.path)
-        fetch_file(self.access, where, draft, num_bytes=file.num_bytes, hangup=hangup)
+        fetch_file(self.access(), where, draft, num_bytes=file.num_bytes, hangup=hangup)
 
     def follow(self, resume: ResumePoint, hangup: Hangup) -> Iterator[FeedEvent]:
         """As `Source`."""
-        return follow_bucket(self.access, self.bucket_id, resume=resume, hangup=hangup)
+        return follow_bucket(self.access(), self.bucket_id, resume=resume, hangup=hangup)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSource:
     """A dataset: listed and fetched at one commit, so what is seen is of one moment."""
 
-    access: HubAccess
+    access: Callable[[], HubAccess]
+    """As `BucketSource`."""
     dataset_id: str
     probe_s: float = 5.0
     """A dataset gets a commit a minute at most; 60 API calls in five minutes."""
@@ -130,16 +132,16 @@ class DatasetSource:
 
     def version(self) -> str:
         """As `Source`."""
-        return dataset_version(self.access, self.dataset_id)
+        return dataset_version(self.access(), self.dataset_id)
 
     def list(self, version: str) -> list[RemoteFile]:
         """As `Source`."""
-        return list_dataset(self.access, self.dataset_id, version)
+        return list_dataset(self.access(), self.dataset_id, version)
 
     def fetch(self, file: RemoteFile, draft: Path, *, version: str, hangup: Hangup) -> None:
         """As `Source`."""
         where = dataset_file(self.dataset_id, version, file.path)
-        fetch_file(self.access, where, draft, num_bytes=file.num_bytes, hangup=hangup)
+        fetch_file(self.access(), where, draft, num_bytes=file.num_bytes, hangup=hangup)
 
     def follow(self, resume: ResumePoint, hangup: Hangup) -> Iterator[FeedEvent]:
         """There is no feed."""
