@@ -186,6 +186,7 @@ class Mirror:
         if not self._has_compared:
             self._say("copying")
         self._stock.take_listing(self._hangup.ask(lambda: self._source.list(version)))
+        self._is_replay_lost = False
         is_whole = self._stock.make_so(self._stock.all_folders(), version=version, hangup=self._hangup)
         if self._stop.is_set():
             return
@@ -207,14 +208,15 @@ class Mirror:
         may_lack = self._stock.has_missed or self._must_list
         until_s = listed_s + (self._look_again_s if may_lack else self._compare_every_s)
         while not self._stop.is_set() and (now_s := time.monotonic()) < until_s:
-            if self._source.has_feed and now_s >= self._feed_due_s:
+            is_fed = self._source.has_feed and now_s >= self._feed_due_s
+            if not self._is_sure and (self._is_replay_lost or not is_fed):
+                until_s = min(until_s, listed_s + self._look_again_s)  # nobody tells of what the listing lacked
+            if is_fed:
                 if self._follow(until_s):
                     return
                 continue
             self._say("probing")
             probe_s = max(self._source.probe_s, self._listing_s())
-            if not self._is_sure:
-                until_s = min(until_s, listed_s + self._look_again_s)  # nobody tells of what the listing lacked
             next_s = min(now_s + probe_s, until_s)
             if self._source.has_feed:
                 next_s = min(next_s, self._feed_due_s)
@@ -252,6 +254,8 @@ class Mirror:
             is_hung_up = session.is_over
         if is_hung_up or must_compare:
             return must_compare
+        if self._is_replay_lost and resume != ResumePoint():
+            return False  # at once, without a resume point
         if time.monotonic() - opened_s < _SHORT_SESSION_S:
             self._num_short_sessions += 1
             pause_s = min(2.0 ** (self._num_short_sessions - 1), self._retry_feed_s)
@@ -287,7 +291,6 @@ class Mirror:
     def _take(self, event: FeedEvent, resume: ResumePoint) -> bool:
         """Does what an event says; False where that is not enough to go by."""
         if event.kind == "ready":
-            self._is_replay_lost = False
             # It tells what comes from now on, and nothing of what came since the listing.
             return resume != ResumePoint() or not self._has_new_version()
         folders = self._stock.take_changes(event.changes)

@@ -55,14 +55,13 @@ def parse_path(path: str) -> Place | None:
 def _is_encoded(folder: str) -> bool:
     """Whether it is the folder name of some project or run: never hidden, never a way out."""
     try:
-        name = decode_name(folder)
-        plain = encode_name(name) if name else ""
+        plain = encode_name(decode_name(folder))
     except (ValueError, UnicodeError):
-        return False
+        return False  # empty or too long, among others
     if folder == plain:
         return True
     # Beside a folder that differs by case only, the capitals are encoded too.
-    return bool(plain) and _CAPITAL.search(folder) is not None and _capitals_decoded(folder) == _capitals_decoded(plain)
+    return _CAPITAL.search(folder) is not None and _capitals_decoded(folder) == _capitals_decoded(plain)
 
 
 def _capitals_decoded(folder: str) -> str:

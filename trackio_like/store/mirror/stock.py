@@ -159,6 +159,7 @@ class Stock:
     def _note_done(self, item: Wanted) -> None:
         with self._lock:
             self._left.pop(item.file.path, None)
+            self._damaged.pop(item.file.path, None)
             self._num_placed += 1
 
     def _plan(self, folder: str) -> FolderPlan:
