@@ -41,8 +41,8 @@ def test_an_outage_keeps_what_is_here_and_says_why_and_heals(hub, bucket, mirror
 @pytest.mark.parametrize(
     "fault",
     [
-        {"kind": "truncate", "times": 2},
-        {"kind": "drop", "times": 2},
+        {"kind": "truncate", "times": 1},
+        {"kind": "drop", "times": 1},
         {"kind": "status", "status": 500, "times": 2},
         {"kind": "status", "status": 429, "headers": {"Retry-After": "1"}, "times": 1},
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import trackio_like as trackio
 from tests.flow.conftest import until
 from tests.store.mirror.conftest import BUCKET, files_in, is_in, logged, read_bytes
@@ -50,9 +52,24 @@ def test_a_restart_fetches_nothing_again_and_drops_what_is_gone(hub, bucket, mir
     second = mirror()
     second.wait(20)
     assert not [record for record in hub.requests if record.group == "resolvers"]
-    # Seen to be gone by one listing only; the second one, a little later, deletes it.
+    # It came lately, and only one listing lacks it; the second one, a little later, deletes it.
     assert files_in(second.folder) >= set(hub.bucket_files(BUCKET))
     until(lambda: files_in(second.folder) == set(hub.bucket_files(BUCKET)))
+
+
+def test_what_went_while_nobody_looked_is_gone_at_the_first_look(hub, bucket, mirror, run):
+    writer = run.writer()
+    gone, kept = logged(run, writer, 1), logged(run, writer, 2)
+    bucket.add(*gone, *kept)
+    first = mirror()
+    first.wait(20)
+    first.close()
+    bucket.delete(*gone)
+    for path in first.folder.rglob("*.parquet"):
+        os.utime(path, (0, 0))
+    second = mirror(look_again_s=600.0)
+    second.wait(20)
+    assert files_in(second.folder) == set(hub.bucket_files(BUCKET))
 
 
 def test_covered_shards_are_neither_fetched_nor_kept(hub, bucket, mirror, run):

@@ -26,6 +26,7 @@ class Shelf:
         self._sizes: dict[str, dict[str, int]] = {}
         self._hashes: dict[tuple[str, str], str] = {}
         """Of what this process put in place, as the source named them."""
+        self._placed_s: dict[tuple[str, str], float] = {}
 
     def scan(self) -> None:
         """Looks at what an earlier process left, and removes its drafts.
@@ -37,7 +38,7 @@ class Shelf:
         (self.folder / _WHOLE).unlink(missing_ok=True)
         shutil.rmtree(self.folder / DRAFTS, ignore_errors=True)
         (self.folder / DRAFTS).mkdir(exist_ok=True)
-        self._sizes, self._hashes = {}, {}
+        self._sizes, self._hashes, self._placed_s = {}, {}, {}
         waiting = [""]
         while waiting:
             inner = waiting.pop()
@@ -49,7 +50,7 @@ class Shelf:
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(path)
                     elif (place := parse_path(path)) is not None:
-                        self._sizes.setdefault(place.folder, {})[place.name] = entry.stat().st_size
+                        self._note(place, entry.stat())
 
     def mark_whole(self) -> None:
         """Tells other processes that everything was compared and copied once.
@@ -82,6 +83,14 @@ class Shelf:
         known = self._hashes.get((folder, name), "")
         return not (known and content_hash) or known == content_hash
 
+    def placed_s(self, folder: str, name: str) -> float:
+        """When a file came here, in Unix seconds; 0 where it is not here."""
+        return self._placed_s.get((folder, name), 0.0)
+
+    def _note(self, place: Place, status: os.stat_result) -> None:
+        self._sizes.setdefault(place.folder, {})[place.name] = status.st_size
+        self._placed_s[place.folder, place.name] = status.st_mtime
+
     def draft(self) -> Path:
         """A place to write a file to that nobody reads."""
         return self.folder / DRAFTS / secrets.token_hex(8)
@@ -103,13 +112,13 @@ class Shelf:
                 _check_parquet(draft)
             target = self.folder / place.folder / place.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            num_bytes = draft.stat().st_size
+            status = draft.stat()
             os.replace(draft, target)
         except BaseException:
             with contextlib.suppress(OSError):
                 draft.unlink()
             raise
-        self._sizes.setdefault(place.folder, {})[place.name] = num_bytes
+        self._note(place, status)
         self._hashes[place.folder, place.name] = content_hash
 
     def delete(self, folder: str, name: str) -> None:
@@ -122,6 +131,7 @@ class Shelf:
             (self.folder / folder / name).unlink()
         self._sizes.get(folder, {}).pop(name, None)
         self._hashes.pop((folder, name), None)
+        self._placed_s.pop((folder, name), None)
         if self._sizes.get(folder):
             return
         self._sizes.pop(folder, None)

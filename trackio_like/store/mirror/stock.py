@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from trackio_like.hub.feed import FileChange
 from trackio_like.hub.hangup import Hangup
@@ -14,6 +16,9 @@ from trackio_like.store.mirror.plan import FolderPlan, Wanted, in_order, plan_fo
 from trackio_like.store.mirror.progress import Amounts
 from trackio_like.store.mirror.shelf import Shelf
 from trackio_like.store.mirror.sources import Source
+
+_LAG_S: Final = 60.0
+"""How old a listing may be: longer than any that was seen."""
 
 
 class Stock:
@@ -27,7 +32,7 @@ class Stock:
         self._damaged: dict[str, str] = {}
         """Files that are left out by path, with their hash: another content gets another chance."""
         self._missed: set[str] = set()
-        """Files here that the last listing lacked."""
+        """Files that came lately and that the last listing lacked."""
         self._doubtful: set[str] = set()
         """Those of them that no earlier listing lacked: they stay for now."""
         self._lock = threading.Lock()
@@ -37,7 +42,7 @@ class Stock:
 
     @property
     def has_missed(self) -> bool:
-        """Whether files are here that the last listing lacked."""
+        """Whether files are here that came lately and that the last listing lacked."""
         return bool(self._missed)
 
     @property
@@ -77,8 +82,13 @@ class Stock:
         self._wanted = wanted
         with self._lock:
             self._damaged = {path: hash_ for path, hash_ in self._damaged.items() if _names(wanted, path)}
-        here = {(folder, name) for folder in self._shelf.folders for name in self._shelf.names(folder)}
-        lacking = {f"{folder}/{name}" for folder, name in here if name not in wanted.get(folder, {})}
+        lately_s = time.time() - _LAG_S
+        lacking = {
+            f"{folder}/{name}"
+            for folder in self._shelf.folders
+            for name in self._shelf.names(folder) - wanted.get(folder, {}).keys()
+            if self._shelf.placed_s(folder, name) > lately_s
+        }
         # Believed once two listings lack it: one alone may be older than what the feed told.
         self._doubtful = lacking - self._missed
         self._missed = lacking
