@@ -9,7 +9,19 @@ import time
 
 from benchmarks.report import Line, machine, table
 
-NAMES = ("log_cost", "training", "startup", "throughput", "size", "kills", "writers", "queries", "browser", "remote")
+NAMES = (
+    "log_cost",
+    "training",
+    "startup",
+    "throughput",
+    "size",
+    "kills",
+    "writers",
+    "queries",
+    "browser",
+    "remote",
+    "mirror",
+)
 
 
 def main() -> int:

@@ -95,6 +95,18 @@ def test_a_busy_hub_is_left_alone_for_as_long_as_it_asks(hub, bucket, mirror, ru
     assert hub.requests == []
 
 
+def test_more_files_than_an_account_may_fetch_in_a_window_come_in_several(hub, bucket, mirror, run):
+    [path] = logged(run, run.writer(), 1)
+    names = [f"p/run{i}/metrics/w-1-1.parquet" for i in range(250)]
+    bucket.put(dict.fromkeys(names, path.read_bytes()))
+    hub.limits.window_s = 1.0
+    hub.limits.set_quota("resolvers", 100)
+    copy = mirror()
+    copy.wait(50)
+    assert files_in(copy.folder) == set(names)
+    assert 429 in {record.status for record in hub.requests}
+
+
 @pytest.mark.parametrize("how", ["hang at the version", "hang at the listing", "hang at a file", "hang at the feed"])
 def test_closing_does_not_wait_for_a_hub_that_hangs(hub, bucket, mirror, run, how):
     bucket.add(*logged(run, run.writer(), 1))
