@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,17 +80,21 @@ def logged(run: Recorded, writer: JournalWriter, *steps: int) -> list[Path]:
 
 
 def files_in(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet")}
+    return {path.relative_to(folder).as_posix() for path in _walk(folder)}
 
 
 def read_bytes(folder: Path) -> dict[str, bytes]:
     found = {}
-    for path in folder.rglob("*.parquet"):
-        try:
+    for path in _walk(folder):
+        with contextlib.suppress(FileNotFoundError):  # deleted since it was listed
             found[path.relative_to(folder).as_posix()] = path.read_bytes()
-        except FileNotFoundError:
-            continue  # deleted since it was listed
     return found
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """The shards; unlike `rglob`, it passes over folders that go meanwhile."""
+    for inner, _, names in os.walk(folder):
+        yield from (Path(inner, name) for name in names if name.endswith(".parquet"))
 
 
 def is_in(state: str, mirror: Mirror) -> Callable[[], bool]:
