@@ -8,7 +8,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from trackio_like._progress import Progress
@@ -20,10 +20,15 @@ from trackio_like.run.destination import Destination
 from trackio_like.run.guard import warn_user
 
 if TYPE_CHECKING:
+    from trackio_like.daemon.state import SyncState
     from trackio_like.daemon.status import DeliveryStatus
 
 logger = logging.getLogger(__name__)
 POLL_S: Final = 0.2
+OUTAGE_TOLD_AFTER_S: Final = 5.0
+"""A remote that cannot be reached is no news before: most such moments pass unnoticed."""
+OUTDATED_FOR_S: Final = 5.0
+"""How long what was found before this run began may be wrong: the daemon tries a new login within this time."""
 _COLAB: Final = "google.colab"
 
 
@@ -39,6 +44,7 @@ class Delivery:
         """
         self._folder = folder
         self._own_writers = own_writers
+        self._began_s = time.time()
         self._told: set[str] = set()
         self._targets: list[TargetFolder] | None = None
         self.has_been_waited_for = False
@@ -89,16 +95,34 @@ class Delivery:
         return self._targets
 
     def tell_news(self) -> None:
-        """Warns once of what the daemon met: a token that is refused, a Space that cannot be made."""
-        state = importlib.import_module("trackio_like.daemon.state") if self.targets() else None
+        """Warns once of what the daemon met: a token that is refused, a Space that cannot be made, an outage."""
         for target in self.targets():
-            found = state.SyncState.load(target) if state is not None else None
+            found = self._state_of(target)
             if found is None:
                 continue
-            for message in (found.note, found.space_note, found.message if found.is_bad else ""):
-                if message and message not in self._told:
-                    self._told.add(message)
-                    warn_user(message)
+            self._tell_once(found.note)
+            if found.is_bad:
+                self._tell_once(found.message)
+            elif found.word == "retrying" and time.time() - found.since_s >= OUTAGE_TOLD_AFTER_S:
+                # One outage after another, each with a text of its own, is told once as well.
+                self._tell_once(found.message, key=f"outage of {target.key}")
+            elif found.last_success_s is not None:
+                # Where rows do not get there either, the Space waits for the same reason.
+                self._tell_once(found.space_note)
+
+    def _tell_once(self, message: str, *, key: str | None = None) -> None:
+        key = message if key is None else key
+        if message and key not in self._told:
+            self._told.add(key)
+            warn_user(message)
+
+    def _state_of(self, target: TargetFolder) -> SyncState | None:
+        """What the daemon found; None where it found nothing yet, but in an earlier run, and may be about to."""
+        found: SyncState | None = importlib.import_module("trackio_like.daemon.state").SyncState.load(target)
+        if found is None or found.word == "ok":
+            return found
+        is_old = found.since_s < self._began_s and time.time() - self._began_s < OUTDATED_FOR_S
+        return None if is_old else found
 
     def finish(self, timeout_s: float, *, has_daemon: bool) -> None:
         """Waits until the rows of this process have arrived, shows how far they are, and says what is left.
@@ -119,17 +143,17 @@ class Delivery:
             status.ask_for_pass(target)
         pause = threading.Event()
         began_s = time.monotonic()
-        left: list[DeliveryStatus] = []
+        left: dict[TargetFolder, DeliveryStatus] = {}
         try:
             with Progress("Sending") as progress:
                 while True:
-                    found = [status.delivery(self._folder, target, writers) for target in self.targets()]
-                    left = [part for part in found if not part.is_complete]
+                    found = {target: status.delivery(self._folder, target, writers) for target in self.targets()}
+                    left = {target: part for target, part in found.items() if not part.is_complete}
                     waited_s = time.monotonic() - began_s
                     if not left or not has_daemon or waited_s >= timeout_s or self._is_hopeless(left):
                         break
-                    stored = sum(part.num_bytes_stored for part in found)
-                    progress.show(stored, sum(part.num_bytes for part in found), waited_s)
+                    stored = sum(part.num_bytes_stored for part in found.values())
+                    progress.show(stored, sum(part.num_bytes for part in found.values()), waited_s)
                     self.tell_news()
                     pause.wait(min(POLL_S, timeout_s - waited_s))
         except KeyboardInterrupt:
@@ -138,20 +162,19 @@ class Delivery:
         if left and (timeout_s > 0 or not has_daemon):
             _say(self._still_waiting(left, has_daemon=has_daemon))
 
-    def _is_hopeless(self, left: Sequence[DeliveryStatus]) -> bool:
+    def _is_hopeless(self, left: Mapping[TargetFolder, DeliveryStatus]) -> bool:
         """Whether only a person can help: all calls are sealed, and every target that lacks files refuses them."""
-        state = importlib.import_module("trackio_like.daemon.state")
-        found = [state.SyncState.load(target) for target in self.targets()]
-        num_bad = sum(part is not None and part.is_bad for part in found)
-        return num_bad >= len(left) and all(part.num_files > part.num_files_stored for part in left)
+        return all(
+            part.num_files > part.num_files_stored and (found := self._state_of(target)) is not None and found.is_bad
+            for target, part in left.items()
+        )
 
-    def _still_waiting(self, left: Sequence[DeliveryStatus], *, has_daemon: bool) -> str:
-        num_files = sum(part.num_files - part.num_files_stored for part in left)
+    def _still_waiting(self, left: Mapping[TargetFolder, DeliveryStatus], *, has_daemon: bool) -> str:
+        num_files = sum(part.num_files - part.num_files_stored for part in left.values())
         what = f"{num_files:,} files wait to be sent" if num_files else "the last rows wait to be sent"
         if not has_daemon:
             return f"trackio_like: {what}, for TRACKIO_DAEMON=off. Nothing is lost: send them with `trackio-like sync`."
-        state = importlib.import_module("trackio_like.daemon.state")
-        states = [state.SyncState.load(target) for target in self.targets()]
+        states = [self._state_of(target) for target in left]
         reasons = sorted({found.message for found in states if found is not None and found.message})
         return (
             f"trackio_like: {what}. Nothing is lost: the background process goes on while this machine runs. "
