@@ -41,7 +41,7 @@ def patient_daemon(hub, daemon, monkeypatch):
 
 @pytest.fixture
 def train(run_script):
-    """Runs the training to its end: what it connected to, the warnings, the seconds of finish(), and what it printed."""
+    """Runs the training to its end: what it connected to, its warnings, what it printed, how long finish() took."""
 
     def train(*, space="me/board", num_told=0, timeout_s=0.3):
         status, out, errors = run_script(TRAINING, space, num_told, timeout_s)
