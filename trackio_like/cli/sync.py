@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 WATCH_EVERY_S: Final = 5.0
 _PATHS_SHOWN: Final = 50
+_REASON_AFTER_S: Final = 1.0
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,17 +120,24 @@ def _watch(once: Callable[[], list[SyncReport]]) -> int:
 
 
 class _shown:  # noqa: N801 - used as a statement, as contextlib's own are
-    """Shows how far a pass is, on stderr."""
+    """Shows how far a pass is, and why it waits where it does, on stderr."""
 
     def __enter__(self) -> Callable[[Progress], None]:
         from trackio_like._progress import Progress as Bar
 
-        self._bar, self._began_s = Bar("Sending"), time.monotonic()
+        self._bar, self._began_s, self._told = Bar("Sending"), time.monotonic(), ""
         return self._show
 
     def _show(self, progress: Progress) -> None:
+        waited_s = time.monotonic() - self._began_s
+        # What ends it at once is the result's to say; here is why somebody is kept waiting.
+        if progress.message != self._told and waited_s >= _REASON_AFTER_S:
+            self._told = progress.message
+            if progress.message:
+                self._bar.clear()
+                print(progress.message, file=sys.stderr, flush=True)
         total = progress.num_bytes + progress.num_bytes_waiting
-        self._bar.show(progress.num_bytes, total, time.monotonic() - self._began_s)
+        self._bar.show(progress.num_bytes, total, waited_s)
 
     def __exit__(self, *_: object) -> None:
         self._bar.clear()
