@@ -23,7 +23,7 @@ ADDED_S = 0.1
 """Added to every request to the Hub where freshness is measured."""
 NUM_FRESH = 12
 NUM_RUNS = 20
-LIVE_S = 60.0
+LIVE_S = 120.0
 OUTAGE_S = 30.0
 
 INIT = """
@@ -88,7 +88,7 @@ def _script(text: str, *words: object) -> subprocess.Popen[str]:
 
 def _init() -> list[Line]:
     lines = []
-    for name in ("is well", "hangs", "is down", "answers 401", "answers 402"):
+    for name in ("is well", "hangs", "is down", *(f"answers {status}" for status in (401, 402, 403, 404))):
         with _place() as (hub, _):
             if name == "hangs":
                 hub.fail("/api/", kind="hang", times=10_000)
