@@ -125,6 +125,18 @@ def test_a_plan_without_spaces_is_told_with_the_choices_and_rows_arrive_all_the_
     assert steps_in(hub, "free/board-bucket") == [0, 1]
 
 
+def test_a_login_made_later_lets_rows_go_without_any_training_process(hub, train, tmp_path, monkeypatch):
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    [told] = train(space="me/later", num_told=1)["told"]
+    assert "nobody is logged in" in told
+    assert "log in with `hf auth login`" in told
+    (tmp_path / "hf").mkdir(exist_ok=True)
+    (tmp_path / "hf" / "token").write_text(hub.tokens["me"])  # what `hf auth login` writes
+    assert until(lambda: steps_in(hub, "me/later-bucket") == [0, 1])
+    assert until(lambda: "me/later" in hub.repo_ids("space"))
+
+
 def test_a_token_that_is_good_again_lets_go_what_waits_in_the_next_run_without_a_stale_warning(hub, train, root):
     """What was found before the login is no news to the run after it."""
     hub.expire(hub.tokens["me"])

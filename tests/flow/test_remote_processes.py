@@ -64,6 +64,7 @@ def test_a_thread_sends_where_no_process_may_be_started_and_shows_nothing_of_it(
     assert daemons(root) == []
 
 
+@pytest.mark.slow
 def test_a_thread_whose_hub_hangs_does_not_keep_the_process_alive(hub, run_script, monkeypatch):
     monkeypatch.setenv("TRACKIO_DAEMON", "thread")
     hub.fail("/api/", kind="hang", times=None)
@@ -119,6 +120,7 @@ def test_sigterm_waits_until_everything_has_arrived(hub, script):
     assert state_there() == "terminated"
 
 
+@pytest.mark.slow
 def test_sigterm_waits_no_longer_than_a_scheduler_does_and_what_is_left_arrives(hub, script):
     hub.down()
     process = start_and_wait(script, TRACKIO_HANDLE_SIGTERM="1", TRACKIO_IDLE_EXIT_S="20")
