@@ -155,10 +155,12 @@ def test_ten_hosts_commit_to_one_dataset_at_once_and_every_row_is_there_once(hub
 def test_the_write_token_of_a_server_is_kept_for_the_daemon_alone(root, script):
     process = script(
         """
-        run = trackio.init(project="p", server_url="http://127.0.0.1:9/sub/?write_token=s3cret-w0rd")
+        import sys
+        run = trackio.init(project="p", server_url=sys.argv[1], config={"url": sys.argv[1]})
         run.log({"a": 1.0})
         run.finish(timeout=0.3)
-        """
+        """,
+        "http://127.0.0.1:9/sub/?write_token=s3cret-w0rd",
     )
     out, errors = process.communicate(timeout=50)
     assert process.returncode == 0
