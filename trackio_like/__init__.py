@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 from trackio_like._version import __version__
@@ -55,6 +56,9 @@ __all__ = [
     "show",
     "sync",
 ]
+
+# Users are told by warnings; what is logged beside them is for who asks for it, also where the daemon is a thread.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOME = {
     "Api": "query.api",

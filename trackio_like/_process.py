@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import threading
@@ -86,7 +87,8 @@ class Process:
 
     def _leave(self) -> None:
         """The process ends: waits once for what all of its runs still send."""
-        self._await_all(FINISH_TIMEOUT_S)
+        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C ends the wait, and what waits was said already
+            self._await_all(FINISH_TIMEOUT_S)
         close_threads()
 
     def _leave_soon(self) -> None:
