@@ -3,9 +3,9 @@
 import "uplot/dist/uPlot.min.css";
 import "./app.css";
 import { TL } from "./core.js";
-import { watchRights } from "./manage.js";
 import { MetricsView } from "./metrics.js";
 import { watchMirror } from "./mirror.js";
+import { watchRights } from "./rights.js";
 import { RunView } from "./run.js";
 import { RunsView } from "./runs.js";
 import { watchSidebar } from "./shell.js";

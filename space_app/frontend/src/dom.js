@@ -52,6 +52,8 @@ const ICONS = {
   search: "M7 2.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM10.5 10.5l3 3",
   chart: "M2.5 2.5v11h11M5 10.5l3-4 2 2 3.5-5",
   columns: "M2.5 3h11v10h-11zM6.2 3v10M9.8 3v10",
+  lock: "M4 7.5h8v6H4zM5.5 7.5V5.2a2.5 2.5 0 015 0v2.3",
+  person: "M8 2.5a2.7 2.7 0 100 5.4 2.7 2.7 0 000-5.4zM2.8 13.5a5.2 5.2 0 0110.4 0",
 };
 
 export function icon(name) {
@@ -96,6 +98,8 @@ export function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+const controls = (node) => [...node.querySelectorAll("button, input")];
+
 /**
  * A list of equally high rows of which only the visible ones exist. Rows keep their node while they stay visible.
  */
@@ -139,10 +143,12 @@ export class VirtualList {
       const old = this.nodes.get(id) ?? null;
       const node = this.renderRow(item, old);
       if (node !== old) {
+        const focused = old ? controls(old).indexOf(document.activeElement) : -1;
         old?.remove();
         node.classList.add("tl-row");
         this.nodes.set(id, node);
         this.space.append(node);
+        controls(node)[focused]?.focus(); // a row that is drawn anew does not throw its reader out
       }
       const at = `${i * this.rowHeight}px`;
       if (node.style.top !== at) node.style.top = at;

@@ -63,6 +63,13 @@ export function showMenu(anchor, ...children) {
   const element = h("div.tl-menu", { role: "dialog" }, ...children);
   const outside = (event) => !element.contains(event.target) && !anchor.contains(event.target) && closeMenu();
   const keys = (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const items = [...element.querySelectorAll(".tl-menu-item")];
+    const at = items.indexOf(document.activeElement);
+    if (step && at >= 0) {
+      event.preventDefault();
+      items[(at + step + items.length) % items.length].focus();
+    }
     if (event.key !== "Escape") return;
     event.stopPropagation();
     closeMenu();

@@ -189,7 +189,6 @@ export function compare(a, b) {
 
 const NATURAL = new Intl.Collator("en", { numeric: true, sensitivity: "variant" });
 
-/** One cell of a CSV file. */
 /** Bytes as people read them: "1.2 MB". */
 export function bytes(size) {
   let [amount, unit] = [size, "B"];
@@ -200,4 +199,5 @@ export function bytes(size) {
   return `${unit !== "B" && amount < 9.95 ? amount.toFixed(1) : Math.round(amount)} ${unit}`;
 }
 
+/** One cell of a CSV file. */
 export const csvCell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

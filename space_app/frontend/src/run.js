@@ -4,8 +4,9 @@ import { swatch } from "./colours.js";
 import { TL } from "./core.js";
 import { button, copyText, h, nameNode } from "./dom.js";
 import { ago, count, duration, logged, moment, number, value } from "./format.js";
-import { openRunsMenu } from "./manage.js";
+import { mayChange, openRunsMenu, showDeleted } from "./manage.js";
 import { matcher } from "./match.js";
+import { rightsHint } from "./rights.js";
 import { revive } from "./wire.js";
 
 const REFRESH_MS = 2000;
@@ -33,6 +34,12 @@ export class RunView {
     return state.run || store?.ordered[0]?.id || "";
   }
 
+  /** Whether the project has no such run, or not any more. */
+  get isGone() {
+    const { store } = TL;
+    return Boolean(store?.isLoaded) && this.runId !== "" && !store.runs.has(this.runId);
+  }
+
   runsChanged(ids) {
     this.drawPicker();
     if (ids.has(this.runId) || !this.detail) this.refresh(true);
@@ -40,10 +47,10 @@ export class RunView {
 
   drawPicker() {
     const runs = TL.store?.ordered ?? [];
-    const text = JSON.stringify([runs.map((run) => [run.id, run.name]), this.runId]);
+    const text = JSON.stringify([runs.map((run) => [run.id, run.name]), this.runId, this.isGone]);
     if (text === this.pickerText) return;
     this.pickerText = text;
-    this.picker.replaceChildren(...runs.map((run) => h("option", { value: run.id, selected: run.id === this.runId }, run.name)));
+    this.picker.replaceChildren(...[this.isGone && h("option", { value: this.runId, selected: true }, "(not here)")].filter(Boolean), ...runs.map((run) => h("option", { value: run.id, selected: run.id === this.runId }, run.name)));
   }
 
   /** Asks for the run again, at most every two seconds and only while the tab is seen. */
@@ -61,6 +68,13 @@ export class RunView {
     this.askedAt = performance.now();
     const { project } = TL.store;
     const id = this.runId;
+    if (this.isGone) {
+      this.timer = null;
+      this.detail = null;
+      this.problem = "This run is deleted, or was never here.";
+      this.draw();
+      return;
+    }
     try {
       const detail = await TL.source.run({ project, run: id });
       if (TL.store?.project === project && this.runId === id) {
@@ -80,7 +94,7 @@ export class RunView {
   draw() {
     const run = this.detail;
     if (!run) {
-      this.body.replaceChildren(h("div.tl-nothing", {}, this.problem || "No runs yet."));
+      this.body.replaceChildren(h("div.tl-nothing", {}, h("p", {}, this.problem || "No runs yet."), this.isGone && mayChange() && button("Deleted runs", { text: "Deleted runs", onClick: () => void showDeleted() })));
       this.drawn = "";
       return;
     }
@@ -93,7 +107,10 @@ export class RunView {
     }
     for (const place of this.body.children) {
       const next = h("section", {}, ...[parts[place.dataset.part]].flat().filter(Boolean));
-      if (place.innerHTML !== next.innerHTML) place.replaceChildren(...next.childNodes);
+      if (place.drawnText !== next.innerHTML) {
+        place.drawnText = next.innerHTML;
+        place.replaceChildren(...next.childNodes);
+      }
       place.hidden = place.childNodes.length === 0;
     }
   }
@@ -105,7 +122,7 @@ function header(run) {
     h("span.tl-swatch.tl-big", { style: { background: swatch(style) } }), h("h2", {}, nameNode(run.name)),
     h("span.tl-badge", { data: { state: run.state } }, h("span.tl-state", { data: { state: run.state } }), run.state),
     run.group ? h("span.tl-chip", { title: "Group" }, run.group) : null, ...(run.tags ?? []).map((tag) => h("span.tl-chip", { title: "Tag" }, tag)),
-    h("span.tl-grow"), TL.me?.may_write && TL.store.runs.has(run.id) ? button("Rename, tag, group or delete", { iconName: "more", text: "Manage", "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, [TL.store.runs.get(run.id)]) }) : null,
+    h("span.tl-grow"), rightsHint(), mayChange() && TL.store.runs.has(run.id) ? button("Rename, tag, group or delete", { iconName: "more", text: "Manage", "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, [TL.store.runs.get(run.id)]) }) : null,
     button("Draw this run alone", { text: "Show charts", iconName: "chart", onClick: () => TL.set({ runs: { mode: "only", ids: new Set([run.id]) }, tab: "metrics" }) }));
 }
 

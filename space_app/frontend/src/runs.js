@@ -7,7 +7,8 @@ import { button, download, h, nameNode, setText, VirtualList } from "./dom.js";
 import { showMenu } from "./enlarge.js";
 import { count, csvCell, exact, middle, moment, plural } from "./format.js";
 import { matcher } from "./match.js";
-import { openRunsMenu, rightsHint } from "./manage.js";
+import { mayChange, openRunsMenu } from "./manage.js";
+import { rightsHint } from "./rights.js";
 import { sections } from "./sections.js";
 import { toggled } from "./selection.js";
 import { textWidth } from "./theme.js";
@@ -28,7 +29,7 @@ export class RunsView {
     this.chooser = button("Choose the columns", { iconName: "columns", text: "Columns", "aria-haspopup": "true", onClick: (event) => this.openChooser(event.currentTarget) });
     this.csv = button("Download the table as CSV", { iconName: "download", text: "CSV", onClick: () => this.downloadCsv() });
     this.manage = button("Rename, tag, group or delete the ticked runs", { iconName: "more", text: "Manage", hidden: true, "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, this.rows.filter((run) => this.selected.has(run.id))) });
-    this.hint = h("span.tl-hint");
+    this.hint = h("span");
     this.all = h("input", { type: "checkbox", "aria-label": "Select all runs shown", on: { change: () => this.select(this.rows.map((run) => run.id), this.all.checked) } });
     this.head = h("div.tl-table-head", { role: "row" });
     this.scroller = h("div.tl-table", { role: "table", "aria-label": "Runs", tabIndex: 0 }, this.head);
@@ -39,7 +40,7 @@ export class RunsView {
     const soon = () => TL.later("runs", () => this.draw());
     TL.on("runs", soon);
     TL.on("keys", soon);
-    TL.on("rights", soon);
+    TL.on("rights", () => this.rightsChanged());
     TL.on("theme", soon);
     TL.on("state", (names) => ["project", "runs", "filter", "sort", "col", "pin"].some((name) => names.has(name)) && soon());
     new IntersectionObserver(soon).observe(this.root);
@@ -47,6 +48,11 @@ export class RunsView {
     this.scroller.addEventListener("scroll", () => this.markEdges(), { passive: true });
     this.rows = [];
     this.widths = new Map();
+    this.rightsChanged();
+  }
+
+  rightsChanged() {
+    this.hint.replaceChildren(...[rightsHint()].filter(Boolean));
     this.draw();
   }
 
@@ -65,8 +71,7 @@ export class RunsView {
     this.all.indeterminate = on > 0 && on < this.rows.length;
     setText(this.count, this.rows.length === total ? plural(total, "run") : `${count(this.rows.length)} of ${plural(total, "run")}`);
     this.empty.hidden = total > 0;
-    this.manage.hidden = !TL.me?.may_write;
-    this.hint.replaceChildren(...[rightsHint()].filter(Boolean));
+    this.manage.hidden = !mayChange();
     this.fitColumns();
     this.drawHead();
     this.list.set(this.rows);
@@ -104,7 +109,7 @@ export class RunsView {
   }
 
   drawHead() {
-    const text = JSON.stringify([this.shown.map((column) => column.id), TL.state.sort, Boolean(TL.me?.may_write)]);
+    const text = JSON.stringify([this.shown.map((column) => column.id), TL.state.sort, mayChange()]);
     if (text === this.headText) return;
     this.headText = text;
     const by = TL.state.sort.replace(/^-/, "");
@@ -155,7 +160,7 @@ export class RunsView {
     const node = h("div.tl-table-row", { role: "row", data: { run: id } },
       h("span.tl-cell", { role: "cell" }, h("input", { type: "checkbox", "aria-label": `Draw ${run.name}`, on: { change: (event) => this.select([id], event.target.checked) } }), h("span.tl-swatch")),
       ...this.shown.map((column) => {
-        if (column.id === "name") return h("span.tl-cell", { role: "cell", data: { col: "name" } }, h("button.tl-run-name", { type: "button", title: `Open ${run.name}`, on: { click: () => TL.set({ run: id, tab: "run" }) } }, nameNode(run.name)), TL.me?.may_write ? button(`Change ${run.name}`, { iconName: "more", className: "tl-row-more", "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, [TL.store.runs.get(id)]) }) : null);
+        if (column.id === "name") return h("span.tl-cell", { role: "cell", data: { col: "name" } }, h("button.tl-run-name", { type: "button", title: `Open ${run.name}`, on: { click: () => TL.set({ run: id, tab: "run" }) } }, nameNode(run.name)), mayChange() ? button(`Change ${run.name}`, { iconName: "more", className: "tl-row-more", "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, [TL.store.runs.get(id)]) }) : null);
         if (column.id === "state") return h("span.tl-cell", { role: "cell", data: { col: "state" } }, h("span.tl-state"), h("span"));
         return h(`span.tl-cell${column.isNumber ? ".tl-num" : ""}`, { role: "cell", data: { col: column.id } });
       }));

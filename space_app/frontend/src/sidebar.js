@@ -4,6 +4,7 @@ import { swatch as swatchOf } from "./colours.js";
 import { recall, keep, TL } from "./core.js";
 import { button, copyText, h, icon, nameNode, setText, VirtualList } from "./dom.js";
 import { ago, count, plural } from "./format.js";
+import { mayChange, openRunsMenu } from "./manage.js";
 import { matcher } from "./match.js";
 import { toggled } from "./selection.js";
 import { compareGroups, groupsOf } from "./store.js";
@@ -38,6 +39,7 @@ export class Sidebar {
     TL.on("projects", () => this.drawProjects());
     TL.on("runs", () => TL.later("sidebar", () => this.draw()));
     TL.on("theme", () => TL.later("sidebar", () => this.draw()));
+    TL.on("rights", () => TL.later("sidebar", () => this.draw()));
     TL.on("state", (names) => this.stateChanged(names));
     TL.on("keys", () => this.drawAxes());
     TL.on("toggle", (run) => this.select([run], !TL.selectedRuns.includes(run)));
@@ -153,15 +155,17 @@ export class Sidebar {
   runRow({ run, isInGroup }, node) {
     const style = TL.store.style(run.id);
     const label = `${run.name}\n${run.state}, began ${ago(run.created_us / 1e6, TL.store.nowUs / 1e6)}`;
-    if (!node || node.runName !== run.name) {
+    if (!node || node.runName !== run.name || node.mayChange !== mayChange()) {
       const id = run.id;
       node = h("div.tl-run", { data: { run: id }, on: { mouseenter: () => TL.hover(id), mouseleave: () => TL.hover(null) } },
         h("input", { type: "checkbox", "aria-label": `Draw ${run.name}`, on: { change: (event) => this.select([id], event.target.checked) } }),
         h("label.tl-swatch-button", { title: "Change the colour" }, h("span.tl-swatch"), h("input", { type: "color", "aria-label": `Colour of ${run.name}`, on: { input: (event) => TL.recolour(id, event.target.value) } })),
         h("span.tl-state"),
         h("button.tl-run-name", { type: "button", on: { click: () => TL.set({ run: id, tab: "run" }) } }, nameNode(run.name)),
-        h("button.tl-only", { type: "button", title: "Draw this run alone", "aria-label": `Draw only ${run.name}`, on: { click: () => TL.set({ runs: { mode: "only", ids: new Set([id]) } }) } }, "only"));
+        h("button.tl-only", { type: "button", title: "Draw this run alone", "aria-label": `Draw only ${run.name}`, on: { click: () => TL.set({ runs: { mode: "only", ids: new Set([id]) } }) } }, "only"),
+        mayChange() && button(`Change ${run.name}`, { iconName: "more", className: "tl-row-more", "aria-haspopup": "true", onClick: (event) => openRunsMenu(event.currentTarget, [TL.store.runs.get(id)]) }));
       node.runName = run.name;
+      node.mayChange = mayChange();
     }
     const [box, swatch, state, name] = node.children;
     box.checked = this.selected.has(run.id);
