@@ -1,4 +1,4 @@
-"""A page over a bucket on the Hub says how its copy stands, and shows what is there."""
+"""A page over a bucket on the Hub says how its copy stands, shows what is there, and lets people sign in."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from playwright.sync_api import expect
@@ -39,12 +40,13 @@ def open_bucket(hub, bucket, page, tmp_path):
     """Serves the bucket, with a copy of its own, and opens it."""
     started = []
 
-    def show():
-        port = free_port()
+    def show(*, port=None, **environment):
+        port = port or free_port()
         url = f"http://127.0.0.1:{port}/"
         command = [sys.executable, "-m", "space_app", "--bucket", BUCKET, "--port", str(port), "--ends-with-stdin"]
         environment = {
             **os.environ,
+            **environment,
             "HF_HOME": str(tmp_path / "reader"),
             "HF_XET_CACHE": str(tmp_path / "reader" / "xet"),
         }
@@ -121,3 +123,64 @@ def test_a_view_of_a_bucket_is_read_only_and_says_why(bucket, open_bucket):
     page.get_by_role("button", name="Read only").click()
     expect(page.locator(".tl-menu")).to_contain_text("Change it where it lies.")
     expect(page.get_by_role("button", name=re.compile("^(Change|Rename|Delete)"))).to_have_count(0)
+
+
+def to_http(context, route):
+    """Goes to the Hub and back with the browser's login: to http, where a Space has https before it."""
+    begun = route.fetch(max_redirects=0)
+    allowed = context.request.get(begun.headers["location"], max_redirects=0)
+    back = allowed.headers["location"].replace("https", "http", 1)
+    route.fulfill(status=302, headers={"location": back, "set-cookie": begun.headers["set-cookie"]})
+
+
+@pytest.fixture
+def open_space(hub, open_bucket, page):
+    """Opens the bucket as a Space with logins shows it, in a browser in which somebody is signed in at the Hub."""
+
+    def show(user):
+        hub.sign_in(user)
+        port = free_port()
+        page.context.route(re.compile("/t/login[?]"), partial(to_http, page.context))
+        environment = {"SPACE_ID": "me/board", "SPACE_HOST": f"127.0.0.1:{port}", "TRACKIO_BUCKET_ID": BUCKET}
+        open_bucket(port=port, **environment, **hub.add_oauth_app())
+        page.get_by_role("tab", name="Runs", exact=True).click()
+        return page
+
+    return show
+
+
+def sign_in(page):
+    """Signs in, in the tab that opens for it, and gives that tab."""
+    link = page.get_by_role("link", name="Sign in with Hugging Face").last
+    with page.context.expect_page() as opened:
+        link.click()
+    opened.value.set_default_timeout(15_000)
+    opened.value.wait_for_selector(".tl-table-row")
+    return opened.value
+
+
+def test_who_signs_in_and_may_write_renames_a_run_in_the_bucket_and_signs_out(bucket, open_space):
+    bucket("one")
+    page = open_space("me")
+    expect(page.get_by_role("button", name=re.compile("^(Change|Rename|Delete)"))).to_have_count(0)
+    mine = sign_in(page)
+    assert "tab=runs" in mine.url
+    mine.get_by_role("button", name="Rename, tag, group or delete the ticked runs").click()
+    mine.locator(".tl-menu").get_by_role("button", name="Rename", exact=True).click()
+    mine.get_by_role("textbox", name="Name").fill("better")
+    mine.keyboard.press("Enter")
+    for each in (mine, page):
+        expect(each.locator(".tl-sidebar").get_by_title("better").first).to_be_visible(timeout=60_000)
+    mine.get_by_role("button", name="me", exact=True).click()
+    expect(mine.locator(".tl-menu")).to_contain_text("Signed in with Hugging Face as me.")
+    mine.get_by_role("button", name="Sign out").click()
+    expect(mine.get_by_role("link", name="Sign in with Hugging Face")).to_be_visible()
+    expect(mine.get_by_role("button", name="Rename, tag, group or delete the ticked runs")).to_be_hidden()
+
+
+def test_who_signs_in_and_may_not_write_is_told_so(bucket, open_space):
+    bucket("one")
+    theirs = sign_in(open_space("other"))
+    theirs.get_by_role("button", name="other", exact=True).click()
+    expect(theirs.locator(".tl-menu")).to_contain_text("other may not write to the bucket me/rows")
+    expect(theirs.get_by_role("button", name=re.compile("^(Change|Rename|Delete)"))).to_have_count(0)
