@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 
 import trackio_like as trackio
 from tests.browser.conftest import free_port, wait_until_up
+from tests.freeze.static_server import static_server
+from trackio_like._freeze import freeze
 
 TOKEN = "the-write-token"
 pytestmark = pytest.mark.browser
@@ -250,3 +252,14 @@ def test_what_somebody_else_restores_or_deletes_shows_up_by_itself(open_runs, pr
     expect(page.locator("[role=row][data-run]")).to_have_count(2)
     trackio.Api().restore(project, found.id)
     expect(row(page, "run <b>1</b>")).to_be_visible()
+
+
+def test_a_frozen_copy_has_no_controls_no_hint_and_asks_no_server_who_looks(project, served, page, tmp_path):
+    freeze([project], folder=tmp_path / "copy", root=served[1])
+    with static_server(tmp_path, sends_parts=True) as server:
+        page.goto(f"{server.url}copy/?project={project}&tab=runs")
+        expect(page.locator("[role=row][data-run]")).to_have_count(3)
+        for words in ("Read only", "Sign in with Hugging Face", "Manage"):
+            expect(page.get_by_text(words)).to_be_hidden()
+        expect(page.get_by_role("button", name=re.compile("^(Change|Rename|Delete)"))).to_have_count(0)
+        assert not [path for path, _ in server.asked if "/t/" in path]
