@@ -168,7 +168,7 @@ class HubPeople:
     def _callback_of(self, request: Request) -> str:
         if self._login.host:
             return f"https://{self._login.host}/t/login/callback"
-        return f"{str(request.base_url).rstrip('/')}/login/callback"
+        return f"{str(request.url.replace(query='')).removesuffix('/login')}/login/callback"  # below our mount, too
 
     def _set_cookie(self, request: Request, answer: Response, name: str, value: str, *, max_age_s: int) -> None:
         is_secure = self._access.is_secure(request.headers, request.url.scheme)

@@ -50,7 +50,7 @@ def run(tmp_path):
 class Space:
     """The app on a Space, and one browser at it."""
 
-    def __init__(self, hub, run, kind):
+    def __init__(self, hub, run, kind, host="me-board.hf.space,x.org"):
         self.hub, self.kind, self.id = hub, kind, "lab/rows"
         self.access = HubAccess(endpoint=hub.endpoint, token=hub.token("ada"))
         files = [(path, str(path.relative_to(run.root))) for path in run.root.rglob("*.parquet")]
@@ -60,7 +60,7 @@ class Space:
         else:
             self.access.api.create_repo(self.id, repo_type="dataset", private=True)
             commit_dataset(self.access, self.id, adds=files, texts={}, deletes=(), message="rows")
-        login = space_login({**hub.add_oauth_app(), "SPACE_ID": "me/board", "SPACE_HOST": "me-board.hf.space,x.org"})
+        login = space_login({**hub.add_oauth_app(), "SPACE_ID": "me/board", "SPACE_HOST": host})
         access = Access()
         people = people_of_space(
             login,
@@ -98,6 +98,12 @@ class Space:
 @pytest.fixture(params=["bucket", "dataset"])
 def space(hub, run, request):
     return Space(hub, run, request.param)
+
+
+def test_without_a_name_on_the_web_the_login_comes_back_to_where_it_began(hub, run):
+    sent = Space(hub, run, "bucket", host="").http.get("/t/login")
+    query = parse_qs(urlsplit(sent.headers["location"]).query)
+    assert query["redirect_uri"] == [f"{SPACE}/t/login/callback"]
 
 
 def test_nobody_changes_anything_before_signing_in(space):

@@ -9,8 +9,9 @@ from typing import Final
 from trackio_like.daemon.sender import Batch, Outcome
 from trackio_like.format.targets import Target
 from trackio_like.hub.access import HubAccess
-from trackio_like.hub.buckets import Made, make_bucket, write_bucket
+from trackio_like.hub.buckets import make_bucket, write_bucket
 from trackio_like.hub.listing import list_bucket
+from trackio_like.hub.making import Made
 
 _GONE: Final = re.compile(r"not found|does(n't| not) exist|no such", re.IGNORECASE)
 

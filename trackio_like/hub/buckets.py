@@ -9,22 +9,13 @@ from typing import Final
 
 from huggingface_hub.errors import BucketBatchError
 
-from trackio_like.errors import RemoteConflictError, RemoteError, RemoteRefusedError
 from trackio_like.hub.access import HubAccess
 from trackio_like.hub.calls import Traffic, hub_calls
+from trackio_like.hub.making import Made, make_where_missing
 from trackio_like.hub.quiet import without_progress_bars
 
 _VANISHED_TRIES: Final = 5
 """How often a batch is built anew because a file of it was compacted away in between."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """What became of the wish to have a bucket or a dataset."""
-
-    is_new: bool
-    is_private: bool
-    """Read back: an organisation may make everything private."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +40,11 @@ def make_bucket(access: HubAccess, bucket_id: str, *, is_private: bool) -> Made:
     Raises:
         RemoteError: as `hub_calls`.
     """
-    is_new = False
-    refusal: RemoteError | None = None
-    try:
-        with hub_calls(f"make the bucket {bucket_id}"):
-            access.api.create_bucket(bucket_id, private=is_private)
-        is_new = True
-    except RemoteConflictError:
-        pass  # it exists
-    except RemoteRefusedError as error:
-        refusal = error  # a token that may write to one bucket alone may not make any
-    try:
-        with hub_calls(f"read the bucket {bucket_id}"):
-            return Made(is_new=is_new, is_private=bool(access.api.bucket_info(bucket_id).private))
-    except RemoteError as error:
-        raise refusal or error from error
+    return make_where_missing(
+        f"the bucket {bucket_id}",
+        create=lambda: access.api.create_bucket(bucket_id, private=is_private),
+        look=lambda: access.api.bucket_info(bucket_id),
+    )
 
 
 def write_bucket(
@@ -99,4 +80,4 @@ def write_bucket(
     return BucketAnswer(vanished=frozenset(vanished), traffic=traffic)
 
 
-__all__ = ["BucketAnswer", "Made", "make_bucket", "write_bucket"]
+__all__ = ["BucketAnswer", "make_bucket", "write_bucket"]

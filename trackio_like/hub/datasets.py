@@ -10,10 +10,10 @@ from typing import Final
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, get_session
 from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # loaded lazily there
 
-from trackio_like.errors import RemoteConflictError, RemoteError, RemoteMissingError, RemoteRefusedError
+from trackio_like.errors import RemoteMissingError
 from trackio_like.hub.access import HubAccess
-from trackio_like.hub.buckets import Made
 from trackio_like.hub.calls import Traffic, hub_calls
+from trackio_like.hub.making import Made, make_where_missing
 from trackio_like.hub.quiet import without_progress_bars
 
 _VANISHED_TRIES: Final = 5
@@ -41,21 +41,11 @@ def make_dataset(access: HubAccess, dataset_id: str, *, is_private: bool) -> Mad
     Raises:
         RemoteError: as `hub_calls`.
     """
-    is_new = False
-    refusal: RemoteError | None = None
-    try:
-        with hub_calls(f"make the dataset {dataset_id}"):
-            access.api.create_repo(dataset_id, repo_type="dataset", private=is_private)
-        is_new = True
-    except RemoteConflictError:
-        pass  # it exists
-    except RemoteRefusedError as error:
-        refusal = error  # a token that may write to one dataset alone may not make any
-    try:
-        with hub_calls(f"read the dataset {dataset_id}"):
-            return Made(is_new=is_new, is_private=bool(access.api.dataset_info(dataset_id).private))
-    except RemoteError as error:
-        raise refusal or error from error
+    return make_where_missing(
+        f"the dataset {dataset_id}",
+        create=lambda: access.api.create_repo(dataset_id, repo_type="dataset", private=is_private),
+        look=lambda: access.api.dataset_info(dataset_id),
+    )
 
 
 def read_readme(access: HubAccess, dataset_id: str) -> str | None:

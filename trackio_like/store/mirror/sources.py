@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from trackio_like.errors import RemoteMissingError, RemoteRefusedError, RemoteUnavailableError
+from trackio_like.errors import RemoteInvalidError, RemoteMissingError, RemoteRefusedError, RemoteUnavailableError
 from trackio_like.hub.access import HubAccess
 from trackio_like.hub.feed import FeedEvent, ResumePoint, follow_bucket
 from trackio_like.hub.fetch import bucket_file, dataset_file, fetch_file
@@ -143,9 +143,9 @@ class DatasetSource:
         where = dataset_file(self.dataset_id, version, file.path)
         fetch_file(self.access(), where, draft, num_bytes=file.num_bytes, hangup=hangup)
 
-    def follow(self, resume: ResumePoint, hangup: Hangup) -> Iterator[FeedEvent]:
-        """There is no feed."""
-        raise NotImplementedError
+    def follow(self, resume: ResumePoint, hangup: Hangup) -> Iterator[FeedEvent]:  # noqa: ARG002 - as `Source`
+        """As `Source`: there is no feed."""
+        raise RemoteInvalidError(f"Cannot follow {self.title}: it has no change feed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,9 +206,9 @@ class FolderSource:
         if num_bytes != file.num_bytes:
             raise RemoteUnavailableError(f"Cannot fetch {file.path}: {num_bytes} of {file.num_bytes} bytes came")
 
-    def follow(self, resume: ResumePoint, hangup: Hangup) -> Iterator[FeedEvent]:
-        """There is no feed."""
-        raise NotImplementedError
+    def follow(self, resume: ResumePoint, hangup: Hangup) -> Iterator[FeedEvent]:  # noqa: ARG002 - as `Source`
+        """As `Source`: there is no feed."""
+        raise RemoteInvalidError(f"Cannot follow {self.title}: it has no change feed")
 
 
 class EitherSource:
