@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 COMMIT_WINDOW_S = 3600.0
@@ -28,6 +29,8 @@ class Limits:
     """What may be used up; a test may change every field at any time."""
 
     window_s: float = 300.0
+    clock: Callable[[], float] = time.monotonic
+    """Seconds: a window begins at each multiple of its width; a test that simulates time hands in its own."""
     quotas: dict[str, dict[str, int]] = field(default_factory=_published)
     """Plan to class to requests in a window."""
     commits_per_hour: int = 128
@@ -63,7 +66,7 @@ class Meter:
 
     def spend(self, *, account: str, plan: str, group: str) -> tuple[bool, dict[str, str]]:
         """Counts a request: whether it is allowed, and the headers that tell what is left."""
-        now = time.monotonic()
+        now = self.limits.clock()
         width = self.limits.window_s
         if now >= self._window + width:
             self._window = now - now % width

@@ -192,6 +192,7 @@ def test_a_token_that_reaches_the_cdn_is_refused_and_seen(api: HfApi, hub: Hub):
 def test_requests_are_counted_in_windows_with_the_real_headers(api: HfApi, hub: Hub):
     hub.limits.set_quota("api", 3)
     hub.limits.window_s = 3600
+    hub.limits.clock = lambda: 0.0
     token = hub.tokens["free"]
     asked = [
         httpx2.get(f"{hub.endpoint}/api/whoami-v2", headers={"Authorization": f"Bearer {token}"}) for _ in range(4)
