@@ -1,0 +1,126 @@
+"""`kept`: a module is lent to an evaluation, and comes back bit for bit as it was, whatever happens."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from trackio_like.module_state.attributes import Attributes
+from trackio_like.module_state.hooks import foreign_hooks_off
+from trackio_like.module_state.random_state import random_states_kept
+
+
+class NotRestoredError(RuntimeError):
+    """The module is not what it was: never seen but for a fault of ours, and never passed over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lent:
+    """A module while it is lent."""
+
+    num_hooks_off: int
+    """Hooks that only watch, and do not run meanwhile."""
+
+
+@contextmanager
+def kept(
+    module: nn.Module,
+    *,
+    written: Sequence[torch.Tensor] = (),
+    keeps_hooks: bool = False,
+    on_restored: Callable[[], None] | None = None,
+) -> Iterator[Lent]:
+    """Lends a module: in eval mode, without gradients, hooks that watch off.
+
+    Afterwards parameters, buffers, flags, attributes, gradients, hooks and random generators are what they were, also
+    where an exception, Ctrl-C or running out of memory ends it. A graph that waits for its backward pass stays good:
+    nothing is written but through `.data`, and the same bits come back.
+
+    Args:
+        module: the module.
+        written: parameters that are written to meanwhile; their bits are kept on the CPU. All buffers are kept.
+        keeps_hooks: leave all hooks on.
+
+    Raises:
+        NotRestoredError: something differs afterwards.
+    """
+    before = checksum(module)
+    tensors = _distinct([*written, *module.buffers()])
+    backup = [tensor.detach().to("cpu", copy=True) for tensor in tensors]
+    attributes = Attributes(module)
+
+    def restore() -> None:
+        for tensor, bits in zip(tensors, backup, strict=True):
+            tensor.data.copy_(bits)
+        attributes.put_back()
+
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(random_states_kept())
+            num_off = stack.enter_context(foreign_hooks_off(module, keeps_all=keeps_hooks))
+            stack.enter_context(torch.no_grad())
+            for part in module.modules():  # not `eval()`: a module may have made that its own
+                part.training = False
+            yield Lent(num_hooks_off=num_off)
+    finally:
+        _surely(restore)
+        if checksum(module) != before:
+            raise NotRestoredError(
+                "The model's weights, buffers or flags are not what they were before. Do not go on training with them: "
+                "load your last checkpoint, and report this with the model's class."
+            )
+
+
+def _surely(action: Callable[[], None]) -> None:
+    """Does it all, also where Ctrl-C comes in the middle; that is raised afterwards."""
+    interrupt: KeyboardInterrupt | None = None
+    while True:
+        try:
+            action()
+            break
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+
+
+def _distinct(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    return list({id(tensor): tensor for tensor in tensors if tensor.device.type != "meta"}.values())
+
+
+def checksum(module: nn.Module) -> str:
+    """What must not change: every parameter, buffer and gradient by its bits and identity, and every flag."""
+    digest = hashlib.sha256()
+    for name, part in module.named_modules(remove_duplicate=False):
+        digest.update(f"{name}|{part.training}|{len(part._forward_hooks)}|{len(part._forward_pre_hooks)};".encode())  # noqa: SLF001
+    for table in (module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False)):
+        for name, tensor in table:
+            digest.update(f"{name}|{id(tensor)}|{tensor.requires_grad}|{bits_sum(tensor)};".encode())
+            if tensor.is_leaf and tensor.grad is not None:
+                digest.update(f"{id(tensor.grad)}|{bits_sum(tensor.grad)};".encode())
+    return digest.hexdigest()
+
+
+def bits_sum(tensor: torch.Tensor) -> tuple[object, ...]:
+    """A sum over a tensor's bits, read as integers, with its dtype and shape."""
+    found = tensor.detach()
+    about = (str(found.dtype), tuple(found.shape), str(found.device))
+    if found.layout != torch.strided or found.device.type == "meta" or found.numel() == 0:
+        return about
+    if found.is_complex():
+        found = torch.view_as_real(found.resolve_conj())
+    size = found.element_size()
+    kinds = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    try:
+        words = found.contiguous().flatten().view(kinds[size])
+    except (KeyError, RuntimeError):  # a tensor of another kind, such as quantised weights
+        return about
+    return (*about, int(words.sum(dtype=torch.int64)))
+
+
+__all__ = ["Lent", "NotRestoredError", "bits_sum", "checksum", "kept"]
