@@ -33,7 +33,6 @@ def kept(
     *,
     written: Sequence[torch.Tensor] = (),
     keeps_hooks: bool = False,
-    on_restored: Callable[[], None] | None = None,
 ) -> Iterator[Lent]:
     """Lends a module: in eval mode, without gradients, hooks that watch off.
 

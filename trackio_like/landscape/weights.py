@@ -1,0 +1,183 @@
+"""Which tensors of a model are moved, and what a filter of each of them is.
+
+O output channels (filters), F weights of a filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import torch
+from torch import nn
+
+from trackio_like.landscape.errors import LandscapeError
+
+Params = Literal["trainable", "all"]
+PARAMS: Final = ("trainable", "all")
+_NORMS: Final = (
+    nn.modules.batchnorm._NormBase,  # noqa: SLF001 - the one base of batch and instance norms
+    nn.GroupNorm,
+    nn.LayerNorm,
+    nn.LocalResponseNorm,
+    *([nn.RMSNorm] if hasattr(nn, "RMSNorm") else []),
+)
+_TRANSPOSED: Final = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+_WRAPPERS: Final = {
+    "OptimizedModule": "_orig_mod",  # torch.compile
+    "DistributedDataParallel": "module",
+    "DataParallel": "module",
+    "AveragedModel": "module",
+}
+"""What stands around a model, and where it keeps it; their collective calls and guards have no place here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Weight:
+    """One tensor that may be moved; storage that several names share is one weight."""
+
+    name: str
+    tensor: torch.Tensor
+    """The parameter or buffer itself."""
+    is_filtered: bool
+    """Whether random directions move it: it is no bias, no scale and no part of a norm layer."""
+    view: tuple[int, ...] = ()
+    """How its shape is read to find the filters; the same number of elements in the same order."""
+    axes: tuple[int, ...] = ()
+    """The axes of `view` that one filter spans."""
+    is_variance: bool = False
+    """Whether it must not fall below 0."""
+
+    def norms(self, values: torch.Tensor) -> torch.Tensor:
+        """The Frobenius norm of each filter, in the shape of `view` with filters kept as 1.
+
+        Args:
+            values: a tensor of the weight's shape.
+        """
+        return torch.linalg.vector_norm(values.reshape(self.view), dim=self.axes, keepdim=True)
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The model itself, without what compiles or distributes it.
+
+    Raises:
+        LandscapeError: its weights are spread over processes.
+    """
+    while (inner := _WRAPPERS.get(type(model).__name__)) is not None and isinstance(getattr(model, inner), nn.Module):
+        model = getattr(model, inner)
+    spread = type(model).__name__ == "FullyShardedDataParallel" or any(
+        type(parameter).__name__ == "DTensor" or type(parameter.data).__name__ == "DTensor"
+        for parameter in model.parameters()
+    )
+    if spread or any(type(part).__name__ == "FullyShardedDataParallel" for part in model.modules()):
+        raise LandscapeError(
+            "The model's weights are sharded over processes (FSDP or DTensor), which is not supported: evaluate a "
+            "whole copy of it, for instance one that a full state dict was loaded into."
+        )
+    return model
+
+
+def find_weights(model: nn.Module, *, params: Params = "trainable") -> list[Weight]:
+    """The parameters of a model, each storage once, in the order of their names.
+
+    Args:
+        model: unwrapped.
+        params: `trainable` for those that are trained, or `all`.
+
+    Raises:
+        LandscapeError: there is none, or one is lazy.
+    """
+    owners = dict(model.named_modules(remove_duplicate=False))
+    found: dict[tuple[object, ...], Weight] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if isinstance(parameter, nn.parameter.UninitializedParameter):
+            raise LandscapeError(f"The parameter {name!r} has no shape yet: run the model once before.")
+        if params == "trainable" and not parameter.requires_grad:
+            continue
+        if not (parameter.is_floating_point() or parameter.is_complex()) or parameter.element_size() < 2:
+            continue  # codes of quantised weights: there is nothing between them
+        path, _, leaf = name.rpartition(".")
+        found.setdefault(_place(parameter), _weight(name, leaf, parameter, owners.get(path, model)))
+    if not found:
+        of = "trainable floating-point " if params == "trainable" else "floating-point "
+        raise LandscapeError(f"The model has no {of}parameters, so there is nothing to move.")
+    return list(found.values())
+
+
+def find_buffers(model: nn.Module) -> list[Weight]:
+    """The floating-point buffers of a model, such as running statistics, each storage once."""
+    found: dict[tuple[object, ...], Weight] = {}
+    for name, buffer in model.named_buffers(remove_duplicate=False):
+        if buffer.is_floating_point() and buffer.element_size() >= 2 and buffer.numel():
+            is_variance = name.endswith("running_var")
+            weight = Weight(name=name, tensor=buffer, is_filtered=False, is_variance=is_variance)
+            found.setdefault(_place(buffer), weight)
+    return list(found.values())
+
+
+def _place(tensor: torch.Tensor) -> tuple[object, ...]:
+    """Where a tensor lies. A transposed view of the same storage is the same weights, so strides do not count."""
+    if tensor.device.type == "meta":
+        return (id(tensor),)
+    return (tensor.device, tensor.untyped_storage().data_ptr(), tensor.storage_offset(), tensor.numel())
+
+
+def _weight(name: str, leaf: str, tensor: torch.Tensor, owner: nn.Module) -> Weight:
+    view, axes = _filters(tensor, owner)
+    filter_size = 1
+    for axis in axes:
+        filter_size *= view[axis]
+    # Weight norm's gains and layer scales have many dimensions and still one number a filter: scales, not weights.
+    is_filtered = (
+        tensor.ndim >= 2
+        and filter_size > 1
+        and not isinstance(owner, _NORMS)
+        and not type(owner).__name__.endswith(("Norm", "Norm1d", "Norm2d", "Norm3d"))
+        and not leaf.startswith("bias")
+        and not leaf.endswith("bias")
+    )
+    return Weight(name=name, tensor=tensor, is_filtered=is_filtered, view=view, axes=axes)
+
+
+def _filters(tensor: torch.Tensor, owner: nn.Module) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    shape = tuple(tensor.shape)
+    if isinstance(owner, _TRANSPOSED) and len(shape) >= 3:
+        # Stored as [in, out / groups, ...]: an output channel is a column within its group.
+        view = (owner.groups, shape[0] // owner.groups, *shape[1:])
+        return view, (1, *range(3, len(view)))
+    if type(owner).__name__ == "Conv1D" and hasattr(owner, "nf") and len(shape) == 2:
+        return shape, (0,)  # GPT-2's linear layer of transformers, stored as [in, out]
+    if len(shape) >= 3 and shape[0] == 1:
+        return shape, (len(shape) - 1,)  # position embeddings: a row each
+    if len(shape) == 3 and not isinstance(owner, nn.Conv1d):
+        return shape, (2,)  # stacked experts: a row of each
+    return shape, tuple(range(1, len(shape)))
+
+
+def matched(weights: Iterable[Weight], state: Mapping[str, torch.Tensor], *, of: str) -> dict[str, torch.Tensor]:
+    """The other model's tensor for each weight, by name.
+
+    Raises:
+        LandscapeError: one is missing or has another shape.
+    """
+    tensors: dict[str, torch.Tensor] = {}
+    missing: list[str] = []
+    for weight in weights:
+        other = state.get(weight.name)
+        if other is None:
+            missing.append(weight.name)
+        elif other.shape != weight.tensor.shape:
+            raise LandscapeError(
+                f"{weight.name!r} has the shape {tuple(weight.tensor.shape)} in the model and {tuple(other.shape)} in "
+                f"{of}: there is no line between them."
+            )
+        else:
+            tensors[weight.name] = other.detach()
+    if missing:
+        names = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise LandscapeError(f"{of} has no {names}: it must be a checkpoint of the same model.")
+    return tensors
+
+
+__all__ = ["PARAMS", "Params", "Weight", "find_buffers", "find_weights", "matched", "unwrapped"]
