@@ -1,0 +1,116 @@
+"""The frozen batches where the model is, cut as it pays best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+
+from trackio_like.landscape.batches import Batches, mapped, num_samples, tensors_of
+from trackio_like.landscape.errors import LandscapeError
+from trackio_like.landscape.scoring import Scorer
+
+_LAYOUTS: Final = {4: torch.channels_last, 5: torch.channels_last_3d}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Piece:
+    """What one forward pass takes."""
+
+    batch: Any
+    weight: float
+    """How much its loss counts in the mean."""
+    num_samples: int
+
+
+class EvalData:
+    """Batches on the model's device, as they came or cut anew."""
+
+    def __init__(self, batches: Batches, scorer: Scorer, *, device: torch.device) -> None:
+        """Copies them there.
+
+        Args:
+            batches: frozen.
+            scorer: says how much a batch counts, and whether it may be cut.
+            device: the model's.
+
+        Raises:
+            LandscapeError: not one sample counts.
+        """
+        self._scorer = scorer
+        self._items = [mapped(item, lambda tensor: tensor.to(device)) for item in batches.items]
+        self._cut: dict[tuple[int | None, bool], tuple[Piece, ...]] = {}
+        self.num_samples = sum(num_samples(item) for item in self._items)
+        self.is_cuttable = scorer.is_mean_of_samples and self._is_uniform()
+        if not self.pieces():
+            raise LandscapeError("No sample of the batches counts in the loss: all targets are ignored.")
+
+    @property
+    def first_batch_size(self) -> int:
+        """Samples of the first batch."""
+        return num_samples(self._items[0])
+
+    @property
+    def has_images(self) -> bool:
+        """Whether an input has channels whose layout matters."""
+        return any(t.ndim in _LAYOUTS and t.is_floating_point() for t in tensors_of(self._items[0]))
+
+    def pieces(self, batch_size: int | None = None, *, channels_last: bool = False) -> tuple[Piece, ...]:
+        """The batches, or as many samples as said in each piece.
+
+        Args:
+            batch_size: samples in a piece; None for the batches as they came.
+            channels_last: whether inputs with channels have these last in memory.
+        """
+        key = (batch_size, channels_last)
+        if key not in self._cut:
+            items = self._items if batch_size is None else self._recut(batch_size)
+            if channels_last:
+                items = [mapped(item, _with_channels_last) for item in items]
+            pieces = [
+                Piece(batch=item, weight=self._scorer.weigh(item), num_samples=num_samples(item)) for item in items
+            ]
+            self._cut[key] = tuple(piece for piece in pieces if piece.weight > 0)
+        return self._cut[key]
+
+    def forget_all_but(self, batch_size: int | None, *, channels_last: bool) -> None:
+        """Frees the cuts that were only tried."""
+        self._cut = {(batch_size, channels_last): self.pieces(batch_size, channels_last=channels_last)}
+
+    def some(self, num: int) -> Any:
+        """The first samples as one batch; only where batches may be cut."""
+        return mapped(self._items[0], lambda tensor: tensor[:num])
+
+    def _is_uniform(self) -> bool:
+        """Whether all batches are alike but for their length, so that their samples may be put together anew."""
+        if not all(isinstance(item, (tuple, list)) for item in self._items):
+            return False
+        forms = set()
+        for item in self._items:
+            tensors = list(tensors_of(item))
+            if not tensors or not all(tensor.ndim and len(tensor) == len(tensors[0]) for tensor in tensors):
+                return False
+            if len(tensors) != len(item):
+                return False  # something else than tensors: nobody knows how to cut it
+            forms.add(tuple((tensor.shape[1:], tensor.dtype) for tensor in tensors))
+        return len(forms) == 1
+
+    def _recut(self, size: int) -> list[Any]:
+        first = self._items[0]
+        columns = [torch.cat([item[i] for item in self._items]) for i in range(len(first))]
+        return [tuple(column[start : start + size] for column in columns) for start in range(0, len(columns[0]), size)]
+
+
+def _with_channels_last(tensor: torch.Tensor) -> torch.Tensor:
+    layout = _LAYOUTS.get(tensor.ndim)
+    return tensor if layout is None or not tensor.is_floating_point() else tensor.contiguous(memory_format=layout)
+
+
+def mean(losses: Sequence[float], weights: Sequence[float]) -> float:
+    """The weighted mean, in float64."""
+    return sum(loss * weight for loss, weight in zip(losses, weights, strict=True)) / sum(weights)
+
+
+__all__ = ["EvalData", "Piece", "mean"]
