@@ -53,6 +53,16 @@ class EvalData:
         return num_samples(self._items[0])
 
     @property
+    def largest_batch(self) -> int:
+        """Samples of the largest batch."""
+        return max(num_samples(item) for item in self._items)
+
+    @property
+    def num_bytes(self) -> int:
+        """What the batches take, once."""
+        return sum(tensor.nbytes for item in self._items for tensor in tensors_of(item))
+
+    @property
     def has_images(self) -> bool:
         """Whether an input has channels whose layout matters."""
         return any(t.ndim in _LAYOUTS and t.is_floating_point() for t in tensors_of(self._items[0]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 from trackio_like.landscape.budget import PARALLEL_PRESETS
 from trackio_like.landscape.errors import LandscapeError, NeedsMemoryError
@@ -98,11 +97,10 @@ def serial_plan(needs: Needs, *, budget_bytes: int, is_cuttable: bool, num_sampl
     """
     for keeps in (True, False):
         if needs.of(Way(), keeps_directions=keeps) <= budget_bytes:
-            bound = None
+            bound = 0
             if is_cuttable:
                 bound = largest_batch(needs, budget_bytes=budget_bytes, wanted=num_samples, keeps_directions=keeps)
-                bound = bound or None
-            return SerialPlan(way=Way(), keeps_directions=keeps, max_batch=bound)
+            return SerialPlan(way=Way(), keeps_directions=keeps, max_batch=bound or None)
         if is_cuttable:
             size = largest_batch(needs, budget_bytes=budget_bytes, wanted=needs.largest_batch, keeps_directions=keeps)
             if size:
@@ -114,30 +112,27 @@ def serial_plan(needs: Needs, *, budget_bytes: int, is_cuttable: bool, num_sampl
     )
 
 
-def vector_chunks(needs: Needs, *, budget_bytes: int, batch_sizes: Sequence[int | None], most: int) -> list[Way]:
-    """Vector ways that fit and are worth a try: chunks of 1, 4, 16, ... points.
+def vector_ways(needs: Needs, base: Way, *, budget_bytes: int, most: int) -> list[Way]:
+    """Vector ways that fit: chunks of 1, 4, 16, ... points.
 
     Args:
         needs: what the parts take.
+        base: a serial way, whose batches and layout they take over.
         budget_bytes: what may be taken.
-        batch_sizes: which pieces to try, the best first.
         most: points of the grid.
     """
     ways: list[Way] = []
-    for size in batch_sizes:
-        chunk = 1
-        while chunk <= most:
-            way = Way(mode="vector", chunk=chunk, batch_size=size)
-            if needs.of(way) > budget_bytes:
-                break
-            ways.append(way)
-            chunk *= 4
-        if ways:
+    chunk = 1
+    while chunk <= most:
+        way = replace(base, mode="vector", chunk=chunk, first_layer=False)
+        if needs.of(way) > budget_bytes:
             break
+        ways.append(way)
+        chunk *= 4
     return ways
 
 
-def chosen_chunk(needs: Needs, *, chunk: int | None, parallel: str | None, num_points: int) -> int | None:
+def chosen_chunk(needs: Needs, *, chunk: Any, parallel: Any, num_points: int) -> int | None:
     """The chunk that the caller chose, or None where the choice is ours.
 
     Raises:
@@ -161,5 +156,5 @@ def mebibytes(num_bytes: int) -> str:
 
 __all__ = [
     "MODES", "Mode", "Needs", "SerialPlan", "Way", "chosen_chunk", "largest_batch", "mebibytes", "serial_plan",
-    "vector_chunks",
+    "vector_ways",
 ]  # fmt: skip

@@ -25,6 +25,8 @@ class Lent:
 
     num_hooks_off: int
     """Hooks that only watch, and do not run meanwhile."""
+    backup: tuple[torch.Tensor, ...]
+    """Copies of `written`, on the CPU, in its order."""
 
 
 @contextmanager
@@ -65,7 +67,8 @@ def kept(
             stack.enter_context(torch.no_grad())
             for part in module.modules():  # not `eval()`: a module may have made that its own
                 part.training = False
-            yield Lent(num_hooks_off=num_off)
+            copies = dict(zip(map(id, tensors), backup, strict=True))
+            yield Lent(num_hooks_off=num_off, backup=tuple(copies[id(tensor)] for tensor in written))
     finally:
         _surely(restore)
         if checksum(module) != before:
