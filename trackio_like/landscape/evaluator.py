@@ -142,7 +142,7 @@ def threads_set(num: int | None) -> Iterator[None]:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on any device."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or (
+    return isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or (
         isinstance(error, RuntimeError) and ("can't allocate memory" in str(error) or "out of memory" in str(error))
     )
 

@@ -54,6 +54,8 @@ def weights_of(model: nn.Module, options: Options) -> tuple[Weight, ...]:
     if options.model_b is not None:
         return (*find_weights(model, params="all"), *find_buffers(model))
     weights = find_weights(model, params=options.params)
+    if options.directions in ("hessian", "trajectory"):
+        weights = [weight for weight in weights if not weight.tensor.is_complex()]
     if options.directions == "random" and not any(weight.is_filtered for weight in weights):
         raise LandscapeError(
             "The model has biases, scales and norm layers only among its trainable parameters: random directions move "

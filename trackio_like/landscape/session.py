@@ -19,7 +19,8 @@ from trackio_like.landscape.memory import forward_memory
 from trackio_like.landscape.nested import Cell, Cells
 from trackio_like.landscape.options import Options
 from trackio_like.landscape.plan import Needs, SerialPlan, Way, chosen_chunk, serial_plan, vector_ways
-from trackio_like.landscape.plane import Plane, plain_plane, weights_of
+from trackio_like.landscape.plane import Plane, weights_of
+from trackio_like.landscape.planes import make_plane
 from trackio_like.landscape.refine import refine
 from trackio_like.landscape.result import LossLandscape
 from trackio_like.landscape.scoring import Scorer, precision_of
@@ -90,7 +91,7 @@ class Evaluation:
         scorer = Scorer(self.model, criterion=options.criterion, loss_fn=options.loss_fn)
         device = weights[0].tensor.device
         data = EvalData(self.batches, scorer, device=device)
-        self._plane = plane = plain_plane(self.model, tuple(weights), options)
+        self._plane = plane = make_plane(self.model, tuple(weights), options, scorer=scorer, data=data)
         self._cells = cells = self._grid(plane)
         plan, needs = self._plan(scorer, data, plane, device)
         centre = self._centre(plane, weights, lent, device)
