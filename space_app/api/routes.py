@@ -13,8 +13,10 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from space_app.api.access import Access, is_loopback
 from space_app.api.answers import HEADERS, error_answer, json_answer
+from space_app.api.bodies import MAX_BODY_BYTES, body_of
 from space_app.api.changes import ChangeRoutes
 from space_app.api.files import DEFAULT_MAX_BYTES, FileRoutes
+from space_app.api.objects import ObjectRoutes
 from space_app.api.people import People, TokenPeople
 from space_app.api.service import MAX_ROWS, NotFoundError, PollQuery, Service, to_csv
 from space_app.api.wire import plain
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 MAX_PANELS: Final = 500
 MAX_RUNS: Final = 5000
-MAX_BODY_BYTES: Final = 16 << 20
 
 
 class _Panel(BaseModel):
@@ -120,6 +121,7 @@ def create_api(
     people = people or TokenPeople(access, is_read_only=is_read_only)
     people.add_to(app)
     ChangeRoutes(service=service, people=people).add_to(app)
+    ObjectRoutes(service=service).add_to(app)
     return app
 
 
@@ -130,7 +132,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         return json_answer(service.meta())
 
     @app.post("/poll")
-    def poll(body: Annotated[bytes, Depends(_bytes_of)]) -> Response:
+    def poll(body: Annotated[bytes, Depends(body_of)]) -> Response:
         packed = service.poll(_Poll.model_validate_json(body).to_query())
         return Response(packed, media_type="application/octet-stream", headers=HEADERS)
 
@@ -156,16 +158,6 @@ def _add_routes(app: FastAPI, service: Service) -> None:
         return json_answer({"num_rows": num_rows, "columns": columns, "rows": plain(list(found))})
 
 
-async def _bytes_of(request: Request) -> bytes:
-    # As bytes: pydantic reads JSON faster than FastAPI, which would parse it first.
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MAX_BODY_BYTES:
-            raise ValueError(f"A request may have {MAX_BODY_BYTES} bytes.")
-    return bytes(body)
-
-
 async def _not_found(_request: Request, error: Exception) -> Response:
     return error_answer(404, str(error))
 
@@ -187,6 +179,9 @@ class _GZipForRemote:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
+        if scope.get("path", "").endswith("/media"):  # compressed already, and parts of it may be asked for
+            await self._plain(scope, receive, send)
+            return
         is_local = client is not None and is_loopback(client[0]) and not _is_forwarded(scope)
         await (self._plain if is_local else self._zipped)(scope, receive, send)
 

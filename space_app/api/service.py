@@ -270,15 +270,16 @@ class Service:
 
     # -- people --------------------------------------------------------------------------------------------------
 
-    def ask(self, project: str, question: Callable[[ProjectIndex], Answer]) -> Answer:
-        """What a project answers as it is now.
+    def ask(self, project: str, question: Callable[[ProjectIndex], Answer], *, looks_now: bool = True) -> Answer:
+        """What a project answers as it is now, or else as it was seen a moment ago.
 
         Raises:
             NotFoundError: there is no such project.
         """
         with self._lock:
             index = self._index(project)
-            index.refresh()
+            if looks_now:
+                index.refresh()
             return question(index)
 
     def look_again(self, project: str) -> None:

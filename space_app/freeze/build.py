@@ -120,13 +120,14 @@ def _build_project(index: ProjectIndex, service: Service, folder: Path, sources:
     for number, (run, own) in enumerate(objects):
         source = sources[run.project, run.run_id]
         num_missing += write_run(folder / "runs" / str(number), service, run, source=source, objects=own)
-    write_objects(folder / "objects.parquet", objects)
+    listed = write_objects(folder, objects)
     write_events(folder / "events.parquet", runs)
     files: dict[str, list[Pack]] = {}
     overviews: dict[str, dict[str, list[Pack]]] = {}
     for kind in SCALAR_KINDS:
         files[kind], overviews[kind] = SeriesExport(index, kind, folder).write()
-    write_index(folder, project_header(service, index.project), runs, files=files, overviews=overviews)
+    header = project_header(service, index.project)
+    write_index(folder, header, runs, files=files, overviews=overviews, objects=listed)
     return num_missing
 
 

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,12 +18,11 @@ from space_app.freeze.packs import Pack
 from space_app.freeze.series import BUCKETS
 from trackio_like.format.names import Kind
 from trackio_like.format.schemas import SCHEMAS
+from trackio_like.query.object_index import LISTED_TYPES, listing_order
 from trackio_like.query.objects import LoggedObject
 from trackio_like.query.run_index import RunIndex
 from trackio_like.shards.tables import to_json as payload_json
-
-MEDIA: Final = "media"
-"""The folder below a run's that its files lie in; nothing outside is ever copied."""
+from trackio_like.store.media_files import media_file
 
 
 def project_header(service: Service, project: str) -> dict[str, Any]:
@@ -42,6 +41,7 @@ def write_index(
     *,
     files: dict[str, list[Pack]],
     overviews: dict[str, dict[str, list[Pack]]],
+    objects: dict[str, Any] | None,
 ) -> None:
     """Writes `index.json`: all that the page has to know before it draws.
 
@@ -51,6 +51,7 @@ def write_index(
         runs: in the order of the numbers that the files call them by.
         files: the files with every row, by kind.
         overviews: those with overviews, by kind and x axis.
+        objects: as `write_objects` returns it.
     """
     if [run.run_id for run in runs] != [line["id"] for line in header["runs"]]:
         raise ValueError("The runs changed while they were copied; freeze again.")
@@ -59,6 +60,7 @@ def write_index(
         "origins_us": [run.origin_us for run in runs],
         "writers": [{writer: [signs.attempt, signs.rank] for writer, signs in run.writers.items()} for run in runs],
         "buckets": BUCKETS,
+        "objects": objects,
         "rows": {kind: [asdict(pack) for pack in packs] for kind, packs in files.items()},
         "overviews": {
             kind: {axis: [asdict(pack) for pack in packs] for axis, packs in by_axis.items()}
@@ -92,24 +94,32 @@ def write_run(folder: Path, service: Service, run: RunIndex, *, source: Path, ob
 
 def _copy_media(media: str, source: Path, target: Path) -> bool:
     """Copies a file that a row names; False where it is not there, or not the run's own."""
-    path = PurePosixPath(media)
-    if path.is_absolute() or ".." in path.parts or path.parts[:1] != (MEDIA,):
+    file = media_file(source, media)
+    if file is None:
         return False
-    file = source / path
-    # A link may lead anywhere on this machine, and what is frozen is published.
-    if not file.is_file() or not file.resolve().is_relative_to(source.resolve()):
-        return False
-    (target / path).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, target / path)
+    copy = target / PurePosixPath(media)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, copy)
     return True
 
 
-def write_objects(path: Path, runs: Sequence[tuple[RunIndex, Sequence[LoggedObject]]]) -> None:
+def write_objects(folder: Path, runs: Sequence[tuple[RunIndex, Sequence[LoggedObject]]]) -> dict[str, Any] | None:
     """Writes the objects of all runs as one table, in the schema of shards; no file where there are none.
+
+    Args:
+        folder: the project's.
+        runs: each with its objects.
+
+    Returns:
+        File, size and number of the rows that a page asks for as objects, which come first, in the order in which they
+        are listed; None where there is none. Texts follow: they are in each run's document too.
 
     Raises:
         OSError: the disk refuses.
     """
+    listed = [(run, item) for run, objects in runs for item in objects if item.type in LISTED_TYPES]
+    listed.sort(key=lambda pair: listing_order(pair[1]))
+    others = [(run, item) for run, objects in runs for item in objects if item.type not in LISTED_TYPES]
     rows = [
         {
             **_identity(run, item.writer, item.seq, item.attempt),
@@ -120,10 +130,12 @@ def write_objects(path: Path, runs: Sequence[tuple[RunIndex, Sequence[LoggedObje
             "payload": payload_json(item.payload),
             "media": item.media,
         }
-        for run, objects in runs
-        for item in objects
+        for run, item in (*listed, *others)
     ]
-    _write_table(path, "objects", rows)
+    path = folder / "objects.parquet"
+    # A row group of their own, so that they are read without the texts.
+    _write_table(path, "objects", rows, first_group=len(listed))
+    return {"file": path.name, "num_bytes": path.stat().st_size, "num_rows": len(listed)} if listed else None
 
 
 def write_events(path: Path, runs: Sequence[RunIndex]) -> None:
@@ -149,10 +161,14 @@ def _identity(run: RunIndex, writer: str, seq: int, attempt: int) -> dict[str, A
     return {"project": run.project, "run_id": run.run_id, "writer": writer, "seq": seq, "attempt": attempt}
 
 
-def _write_table(path: Path, kind: Kind, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        table = pa.Table.from_pylist(rows, schema=SCHEMAS[kind])
-        pq.write_table(table, path, compression="zstd", store_schema=False)
+def _write_table(path: Path, kind: Kind, rows: list[dict[str, Any]], *, first_group: int = 0) -> None:
+    """Writes rows, the first so many of them apart from the rest."""
+    groups = [group for group in (rows[:first_group], rows[first_group:]) if group]
+    if not groups:
+        return
+    with pq.ParquetWriter(path, SCHEMAS[kind], compression="zstd", store_schema=False) as writer:
+        for group in groups:
+            writer.write_table(pa.Table.from_pylist(group, schema=SCHEMAS[kind]))
 
 
-__all__ = ["MEDIA", "project_header", "write_events", "write_index", "write_objects", "write_run"]
+__all__ = ["project_header", "write_events", "write_index", "write_objects", "write_run"]

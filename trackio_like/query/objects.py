@@ -16,7 +16,7 @@ from trackio_like.store.follow import Delta, RunFollower
 from trackio_like.store.shard_files import ShardRead
 
 _COLUMNS: Final = ("writer", "seq", "attempt", "step", "time", "key", "type", "payload", "media")
-_MAX_TRIES: Final = 3
+MAX_TRIES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +45,29 @@ def read_objects(run_folder: Path, *, types: Collection[str] | None = None, faul
         faults: where skipped files are noted.
     """
     found: list[LoggedObject] = []
-    for _ in range(_MAX_TRIES):
+    for _ in range(MAX_TRIES):
         delta = RunFollower(run_folder, faults=faults, kinds=["objects"]).advance()
         try:
-            found = [*_unsealed(delta), *(item for read in delta.reads for item in _sealed(read, faults))]
+            found = objects_of(delta, types=types, faults=faults)
             break
         except FileNotFoundError:
             continue  # compacted away in between
-    wanted = [item for item in found if types is None or item.type in types]
-    return sorted(wanted, key=lambda o: (o.attempt, o.time_us, o.writer, o.seq))
+    return sorted(found, key=lambda o: (o.attempt, o.time_us, o.writer, o.seq))
+
+
+def objects_of(delta: Delta, *, types: Collection[str] | None, faults: Faults) -> list[LoggedObject]:
+    """The objects that a run gained, in no particular order.
+
+    Args:
+        delta: what a follower of objects handed over.
+        types: only these data types; None for all.
+        faults: where skipped files are noted.
+
+    Raises:
+        FileNotFoundError: a shard was compacted away in between: look again.
+    """
+    found = [*_unsealed(delta), *(item for read in delta.reads for item in _sealed(read, faults))]
+    return [item for item in found if types is None or item.type in types]
 
 
 def _unsealed(delta: Delta) -> Iterator[LoggedObject]:
@@ -110,4 +124,4 @@ def _decoded(payload: str) -> Any:
         return payload
 
 
-__all__ = ["LoggedObject", "read_objects"]
+__all__ = ["MAX_TRIES", "LoggedObject", "objects_of", "read_objects"]

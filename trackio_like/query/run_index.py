@@ -56,6 +56,8 @@ class RunIndex:
         self.path = path
         self.changed_at = 0
         """Cursor of the last change of any kind; 0 before there is anything to show."""
+        self.objects_changed_at = 0
+        """Cursor of the last look that met an object; 0 before the first."""
         self.description = RunDescription()
         self.summaries: dict[ScalarKind, Summary] = {kind: Summary() for kind in SCALAR_KINDS}
         self.writers: dict[str, WriterSigns] = {}
@@ -214,6 +216,7 @@ class RunIndex:
                 self.events += load_events(read)
             elif shard.kind == "objects":
                 signs.see(*load_time_span(read))
+                self.objects_changed_at = cursor
             else:
                 kind: ScalarKind = "metrics" if shard.kind == "metrics" else "system"
                 self._take_scalars(read, kind, signs, cursor, cache, grown)
@@ -283,6 +286,7 @@ class RunIndex:
         for record in batch.objects:
             if record.seq > seen["objects"]:
                 self._signs_of(header).see(record.time_us, record.time_us)
+                self.objects_changed_at = cursor
                 changed = True
         return changed
 

@@ -8,13 +8,18 @@ export const url = (path) => new URL(path, document.baseURI);
 /** Reads JSON from a route; an answer that is not 2xx becomes an error with the server's words. */
 export async function getJson(path, parameters = {}) {
   const response = await fetch(withQuery(path, parameters));
-  if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? `${response.status} ${response.statusText}`);
+  if (!response.ok) throw await errorOf(response);
   return response.json();
 }
 
+/** What a server that refuses says. */
+async function errorOf(response) {
+  return new Error((await response.json().catch(() => ({}))).error ?? `${response.status} ${response.statusText}`);
+}
+
 /** Sends JSON to a route, and reads its answer; an answer that is not 2xx becomes an error with the server's words. */
-async function postJson(path, body) {
-  const response = await fetch(url(path), { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+async function postJson(path, body, signal) {
+  const response = await fetch(url(path), { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), signal });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(answer.error ?? `${response.status} ${response.statusText}`);
   return answer;
@@ -53,6 +58,23 @@ const live = {
   signOut: () => postJson("t/logout", {}),
   rows: (question) => getJson("t/rows", question),
 
+  /**
+   * The logged objects of some runs, as docs/http_api.md says; `objects` is null where `since` is still the version.
+   * @param {{project: string, runs: string[], types: string[], since?: string | null}} question
+   */
+  objects: (question, signal) => postJson("t/objects", question, signal),
+
+  /**
+   * The bytes of a file that a row of `objects` names.
+   * @param {{project: string, run: string, path: string}} question path: the row's `media`.
+   * @returns {Promise<ArrayBuffer>}
+   */
+  async media(question, signal) {
+    const response = await fetch(withQuery("t/media", question), { signal });
+    if (!response.ok) throw await errorOf(response);
+    return response.arrayBuffer();
+  },
+
   /** Every row of one metric of a run; null where the run does not have it. */
   async csv(question) {
     const response = await fetch(withQuery("t/rows", { ...question, format: "csv", limit: 1_000_000 }));
@@ -64,7 +86,7 @@ const live = {
 function frozen({ data }) {
   const loading = import("./frozen/source.js").then(({ FrozenSource }) => new FrozenSource(url(data)));
   const ask = (name) => async (question) => (await loading)[name](question);
-  return { isLive: false, ...Object.fromEntries(["meta", "poll", "run", "rows", "csv"].map((name) => [name, ask(name)])) };
+  return { isLive: false, ...Object.fromEntries(["meta", "poll", "run", "rows", "csv", "objects", "media"].map((name) => [name, ask(name)])) };
 }
 
 export const sourceOf = (config) => (config.frozen ? frozen(config.frozen) : live);

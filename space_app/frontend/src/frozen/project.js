@@ -1,12 +1,14 @@
 // One project of a frozen dashboard: answers what the live server would answer, from files.
 
-import { asked, remembered } from "./bytes.js";
+import { parsePayload, readColumns } from "../parquet.js";
+import { asked, remembered, RemoteFile } from "./bytes.js";
 import { decimate, window } from "./decimate.js";
 import { draw } from "./lanes.js";
 import { floats, Pack, readParts } from "./packs.js";
 
 const KEPT_POINTS = 10 << 20;
 const METRIC = "metric:";
+const OBJECT_COLUMNS = ["run_id", "writer", "seq", "attempt", "step", "time", "key", "type", "payload", "media"];
 
 export class Project {
   /**
@@ -23,6 +25,36 @@ export class Project {
     this.buckets = new Set(index.buckets);
     this.loaded = new Map();
     this.readRun = remembered((number) => asked(new URL(`runs/${number}/run.json`, folder)).then((response) => response.json()));
+    this.allObjects = remembered(() => this.readObjects());
+  }
+
+  // -- objects ---------------------------------------------------------------------------------------------------
+
+  /** The logged objects of some runs, as /t/objects answers them. */
+  async objects(runs, types) {
+    return (await this.allObjects("")).filter((row) => runs.has(row.run) && types.has(row.type));
+  }
+
+  async readObjects() {
+    const about = this.index.objects ?? null;
+    if (about === null) return [];
+    const file = new RemoteFile(new URL(about.file, this.folder), about.num_bytes);
+    const columns = await readColumns(file, OBJECT_COLUMNS, { rowEnd: about.num_rows });
+    const number = (item) => (item === null ? null : Number.isSafeInteger(Number(item)) ? Number(item) : { $int: String(item) });
+    const rows = Array.from(columns.run_id, (run, i) => ({
+      run, writer: columns.writer[i], seq: number(columns.seq[i]), attempt: number(columns.attempt[i]), step: number(columns.step[i]),
+      time_us: number(columns.time[i]), key: columns.key[i], type: columns.type[i], payload: parsePayload(columns.payload[i]), media: columns.media[i],
+    }));
+    return rows.filter(({ run }) => this.numbers.has(run));
+  }
+
+  /** The bytes of a run's file. */
+  async media(number, path) {
+    const rows = await this.allObjects("");
+    const { id } = this.index.runs[number];
+    if (!rows.some((row) => row.run === id && row.media === path)) throw new Error(`No row of this run names the file "${path}".`);
+    const parts = path.split("/").map(encodeURIComponent).join("/");
+    return (await asked(new URL(`runs/${number}/${parts}`, this.folder))).arrayBuffer();
   }
 
   // -- curves ----------------------------------------------------------------------------------------------------

@@ -77,6 +77,24 @@ export class FrozenSource {
     return { num_rows: found.num, columns: COLUMNS, rows: found.rows.map((row) => row.map(plain)) };
   }
 
+  /** As /t/objects; nothing changes here, so that whoever has been answered once has it all. */
+  async objects({ project: name, runs, types, since = null }) {
+    const project = await this.project(name);
+    if (!project) throw new Error(`There is no project "${name}".`);
+    const version = JSON.stringify([EPOCH, runs, types]);
+    if (since === version) return { version, num_objects: null, objects: null };
+    const objects = await project.objects(new Set(runs), new Set(types));
+    return { version, num_objects: objects.length, objects };
+  }
+
+  /** The bytes of a file that a row names. */
+  async media({ project: name, run, path }) {
+    const project = await this.project(name);
+    const number = project?.numbers.get(run);
+    if (number === undefined) throw new Error(`The project has no run with the id "${run}".`);
+    return project.media(number, path);
+  }
+
   /** All rows of one metric as the server's CSV; null where the run does not have it. */
   async csv({ project: name, run, key, x0 = null, x1 = null }) {
     const found = await (await this.project(name))?.rows(run, key, x0, x1, MOST_ROWS);
