@@ -32,7 +32,7 @@ const manifest = { script: basename(script), style: basename(entry.cssBundle), p
 await writeFile(`${OUT}/manifest.json`, JSON.stringify(manifest, null, 2) + "\n");
 
 /** What is bundled, and what it is called by those who wrote it. */
-const LIBRARIES = { uplot: "uPlot", hyparquet: "hyparquet", fzstd: "fzstd" };
+const LIBRARIES = { uplot: "uPlot", three: "three.js", hyparquet: "hyparquet", fzstd: "fzstd" };
 const licences = await Promise.all(Object.entries(LIBRARIES).map(async ([folder, name]) => {
   const { version } = JSON.parse(await readFile(`node_modules/${folder}/package.json`, "utf8"));
   const licence = await readFile(`node_modules/${folder}/LICENSE`, "utf8");

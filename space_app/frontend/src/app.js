@@ -2,6 +2,7 @@
 
 import "uplot/dist/uPlot.min.css";
 import "./app.css";
+import "./landscape/landscape.css";
 import { TL } from "./core.js";
 import { MetricsView } from "./metrics.js";
 import { watchMirror } from "./mirror.js";
@@ -14,7 +15,16 @@ import { applyTheme, watchTheme } from "./theme.js";
 import { watchHealth, Welcome } from "./welcome.js";
 
 /** One view for each panel of the shell; the name is the panel's id in space_app/tabs. */
-const VIEWS = { sidebar: Sidebar, metrics: MetricsView, runs: RunsView, run: RunView };
+const VIEWS = { sidebar: Sidebar, metrics: MetricsView, runs: RunsView, run: RunView, landscape: late(() => import("./landscape/view.js").then((module) => module.LandscapeView)) };
+
+/** A view whose code is loaded when its tab is first shown. */
+function late(load) {
+  return class {
+    constructor(place) {
+      load().then((View) => new View(place), (error) => place.append(`This tab cannot be shown: ${error.message}`));
+    }
+  };
+}
 
 /** Fills a panel; Gradio calls it once for each, when its tab is first shown. */
 export function mount(name, element) {

@@ -1,0 +1,105 @@
+// What can be taken from a landscape: a picture, a drawing, and the numbers.
+
+import { TL } from "../core.js";
+import { download, h } from "../dom.js";
+import { closeMenu, showMenu } from "../enlarge.js";
+import { count } from "../format.js";
+import { KIND } from "./grid.js";
+import { CanvasPen } from "./pen.js";
+import { SvgPen } from "./svg.js";
+
+const HEAD_PX = 34;
+const RATIO = 2;
+
+const ODD = { [KIND.nan]: NaN, [KIND.up]: Infinity, [KIND.down]: -Infinity };
+
+/** The loss of a cell as it was logged; null where there is none. */
+const logged = (grid, i) => (grid.kind[i] === KIND.value ? grid.z[i] : ODD[grid.kind[i]] ?? null);
+
+/** Numbers of a frame as CSV: one row a cell. */
+export function csvOf(grid) {
+  const lines = ["x,y,loss,is_measured"];
+  for (let i = 0; i < grid.z.length; i++) {
+    const loss = logged(grid, i);
+    lines.push([grid.x[i % grid.cols], grid.y[Math.floor(i / grid.cols)]].map(printed).concat(loss === null ? "" : printed(loss), grid.measured[i] ? "True" : "False").join(","));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Numbers of a frame as JSON; what JSON has no number for is null in `z` and named in `not_finite`. */
+export function jsonOf(grid, frame, runName) {
+  const rows = (read) => Array.from({ length: grid.rows }, (_, r) => Array.from({ length: grid.cols }, (_, c) => read(r * grid.cols + c)));
+  const odd = [];
+  for (let i = 0; i < grid.z.length; i++) if (grid.kind[i] in ODD) odd.push({ row: Math.floor(i / grid.cols), col: i % grid.cols, value: printed(ODD[grid.kind[i]]) });
+  const { meta, marks, path, x_label: xLabel, y_label: yLabel } = frame.payload;
+  return JSON.stringify({
+    run: runName, run_id: frame.run, name: frame.name, step: frame.step, x_label: xLabel, y_label: yLabel, x: [...grid.x], y: [...grid.y],
+    z: rows((i) => (grid.kind[i] === KIND.value ? grid.z[i] : null)), not_finite: odd, is_measured: rows((i) => Boolean(grid.measured[i])), marks: marks ?? [], path: path ?? null, meta: meta ?? {},
+  }, null, 1);
+}
+
+/** A number as most programs read it. */
+function printed(value) {
+  if (Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  return Object.is(value, -0) ? "-0.0" : String(value);
+}
+
+const safe = (text) => text.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 80) || "landscape";
+
+/**
+ * The menu of downloads of a panel.
+ * @param {object} panel what is shown: `frame`, `grid`, and `paint(pen)`.
+ */
+export function openExports(panel, anchor) {
+  const { frame, grid } = panel;
+  if (!grid) return;
+  const run = TL.store.runs.get(frame.run)?.name ?? frame.run;
+  const base = `${safe(run)}-${safe(frame.name)}-step${frame.step}`;
+  const title = `${run} · ${frame.name} · step ${count(frame.step)}`;
+  const save = (kind, blob) => download(`${base}.${kind}`, blob);
+  const item = (label, act) => h("button.tl-menu-item", { type: "button", on: { click: () => {
+    closeMenu();
+    act();
+  } } }, label);
+  showMenu(anchor,
+    item("PNG, a picture", () => pngOf(panel, title).toBlob((blob) => save("png", blob), "image/png")),
+    item("SVG, a drawing", () => save("svg", new Blob([svgOf(panel, title)], { type: "image/svg+xml" }))),
+    item("JSON, grid and details", () => save("json", new Blob([jsonOf(grid, frame, run)], { type: "application/json" }))),
+    item("CSV, one row a cell", () => save("csv", new Blob([csvOf(grid)], { type: "text/csv" }))));
+}
+
+/** Shifts everything that is painted down, for a title above. */
+function below(pen, panel, title, look) {
+  pen.text(title, 14, HEAD_PX / 2, { size: 14, weight: 600, fill: look.text });
+  if (panel.note) pen.text(panel.note, 14, pen.height - 9, { size: 10.5, fill: look.muted });
+}
+
+function pngOf(panel, title) {
+  const { width, height } = panel.pictureSize;
+  const inner = new CanvasPen(h("canvas"), width, height, RATIO, panel.family);
+  panel.paint(inner);
+  const outer = new CanvasPen(h("canvas"), width, height + HEAD_PX + (panel.note ? 18 : 0), RATIO, panel.family);
+  const { look } = panel;
+  outer.rect(0, 0, outer.width, outer.height, { fill: look.back });
+  outer.picture(inner.canvas, 0, HEAD_PX, width, height);
+  below(outer, panel, title, look);
+  return outer.canvas;
+}
+
+function svgOf(panel, title) {
+  const { width, height } = panel.pictureSize;
+  const ruler = new CanvasPen(h("canvas"), 1, 1, 1, panel.family);
+  const pen = new SvgPen(width, height + HEAD_PX + (panel.note ? 18 : 0), panel.family, (text, style) => ruler.measure(text, style));
+  const { look } = panel;
+  pen.rect(0, 0, pen.width, pen.height, { fill: look.back });
+  pen.parts.push(`<g transform="translate(0 ${HEAD_PX})">`);
+  const full = pen.height;
+  pen.height = height;
+  panel.paint(pen);
+  pen.height = full;
+  pen.parts.push("</g>");
+  below(pen, panel, title, look);
+  return pen.toString(title);
+}
+
