@@ -20,7 +20,18 @@ from trackio_like.errors import (
     TrackioLikeError,
     TrackioLikeWarning,
 )
-from trackio_like.tracking import Run, Tracker, alert, current_config, define_metric, finish, init, log, log_system
+from trackio_like.tracking import (
+    Run,
+    Tracker,
+    alert,
+    current_config,
+    define_metric,
+    finish,
+    init,
+    log,
+    log_loss_landscape,
+    log_system,
+)
 
 if TYPE_CHECKING:
     from trackio_like._deploy import deploy
@@ -52,6 +63,7 @@ __all__ = [
     "freeze",
     "init",
     "log",
+    "log_loss_landscape",
     "log_system",
     "show",
     "sync",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
@@ -16,13 +17,19 @@ _WIDTH: Final = 24
 class Progress:
     """Shows how much of something is done, on stderr; a broken stderr is no reason to fail."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(
+        self, what: str, *, amount: Callable[[int], str] | None = None, is_for_terminals: bool = False
+    ) -> None:
         """Shows nothing yet.
 
         Args:
             what: what goes on, such as `Sending`.
+            amount: how a number of what is done reads; as bytes where None.
+            is_for_terminals: show nothing where there is no terminal.
         """
         self._what = what
+        self._amount = amount or size_text
+        self._is_for_terminals = is_for_terminals
         self._shown = ""
         self._line_due_s = SHOWN_AFTER_S
 
@@ -30,17 +37,17 @@ class Progress:
         """Shows how far it is, where somebody has waited long enough to ask.
 
         Args:
-            done: bytes that have arrived.
-            total: bytes in all, as far as known.
+            done: how much is done, such as bytes that have arrived.
+            total: how much there is in all, as far as known.
             waited_s: seconds since it began.
         """
         if waited_s < SHOWN_AFTER_S:
             return
-        text = f"{self._what} {_bar(done, total)} {size_text(done)} of {size_text(total)}, {waited_s:.0f} s"
+        text = f"{self._what} {_bar(done, total)} {self._amount(done)} of {self._amount(total)}, {waited_s:.0f} s"
         if _is_terminal():
             self._write(f"\r{text:<{len(self._shown)}}")
             self._shown = text
-        elif waited_s >= self._line_due_s:
+        elif waited_s >= self._line_due_s and not self._is_for_terminals:
             self._line_due_s = waited_s + LINE_EVERY_S
             self._write(f"{text}\n")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Concatenate, Final, ParamSpec, get_args
 
 from trackio_like._delivery import Delivery
+from trackio_like._landscape_run import LandscapeRun
 from trackio_like._launch import Launch, Resume, command_line, parent_identity
 from trackio_like._process import Process
 from trackio_like._settings import Settings, hub_endpoint, rank_from_env
@@ -19,9 +22,10 @@ from trackio_like.run.guard import Guard, warn_user
 from trackio_like.run.place import writable_root
 
 _process: Final = Process()
+P = ParamSpec("P")
 
 
-class Run(LoggingRun):
+class Run(LandscapeRun):
     """One run of a training script; also a context manager, and also named `Tracker`.
 
     `init()` makes one and lets the module's functions log into it; make it yourself for several runs at once.
@@ -241,6 +245,25 @@ def alert(title: str, text: str | None = None, *, level: str = "warn") -> None:
         run.alert(title, text, level=level)
 
 
+def _on_current_run(method: Callable[Concatenate[Run, P], None]) -> Callable[P, None]:
+    """The module's function for a method: the same arguments, in the current run."""
+
+    @functools.wraps(method)
+    def function(*args: P.args, **kwargs: P.kwargs) -> None:
+        run = _process.current
+        if run is None:
+            _warn_no_run(method.__name__)
+        else:
+            getattr(run, method.__name__)(*args, **kwargs)
+
+    signature = inspect.signature(method)
+    vars(function)["__signature__"] = signature.replace(parameters=[*signature.parameters.values()][1:])
+    return function
+
+
+log_loss_landscape = _on_current_run(Run.log_loss_landscape)
+
+
 def finish(state: str = "finished", *, error: str | None = None, timeout: float | None = FINISH_TIMEOUT_S) -> None:
     """Finishes the current run; see `Run.finish`. Does nothing where there is none."""
     run = _process.current
@@ -267,5 +290,6 @@ __all__ = [
     "finish",
     "init",
     "log",
+    "log_loss_landscape",
     "log_system",
 ]

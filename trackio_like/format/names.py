@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -17,6 +18,8 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 SHARD_SUFFIX: Final = ".parquet"
 JOURNAL_SUFFIX: Final = ".journal"
 SEALED_SUFFIX: Final = ".sealed"
+MEDIA_FOLDER: Final = "media"
+"""The folder below a run's that the files of its objects lie in."""
 MAX_NAME_BYTES: Final = 200
 """Longest encoded folder name: file systems allow 255, temporary names need some of it."""
 
@@ -73,6 +76,16 @@ def new_writer_id(host: str, pid: int) -> str:
     """
     slug = re.sub(r"[^a-z0-9]", "", host.lower())[:24] or "host"
     return f"{slug}-{pid}-{secrets.token_hex(4)}"
+
+
+def new_media_path(step: int, extension: str) -> str:
+    """A fresh path for the file of an object, relative to the run's folder.
+
+    Args:
+        step: the object's, of either sign.
+        extension: what the name ends in: letters and digits, without the dot.
+    """
+    return f"{MEDIA_FOLDER}/{step}/{uuid.uuid4().hex}.{extension}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -176,6 +189,7 @@ __all__ = [
     "JOURNAL_SUFFIX",
     "KINDS",
     "MAX_NAME_BYTES",
+    "MEDIA_FOLDER",
     "SEALED_SUFFIX",
     "SHARD_SUFFIX",
     "JournalName",
@@ -184,6 +198,7 @@ __all__ = [
     "ShardName",
     "decode_name",
     "encode_name",
+    "new_media_path",
     "new_run_id",
     "new_writer_id",
     "project_folder_for",

@@ -13,7 +13,7 @@ from trackio_like.journal.writer import ClosedJournalError, JournalWriter
 from trackio_like.run.config import Config, masked, plain_config
 from trackio_like.run.guard import Guard
 from trackio_like.run.health import JournalHealth
-from trackio_like.run.identity import Owner, RunIdentity, end_state, error_text
+from trackio_like.run.identity import Identified, Owner, RunIdentity, end_state, error_text
 from trackio_like.run.secrets import mask_text
 from trackio_like.run.values import MAX_STEP, Scalar, as_step, encodable, plain_numbers, sort_values
 
@@ -25,7 +25,7 @@ FINISH_TIMEOUT_S: Final = 30.0
 """How long `finish()` waits for rows to arrive where they are sent."""
 
 
-class LoggingRun:
+class LoggingRun(Identified):
     """One run, as the training script sees it. Thread-safe; a forked child writes under a writer id of its own."""
 
     def __init__(
@@ -46,7 +46,7 @@ class LoggingRun:
             open_journal: opens a journal under a new writer id; called again in a forked child.
             owner: the process's side of the run.
         """
-        self._identity = identity
+        super().__init__(identity)
         self._guard = guard
         self._open_journal = open_journal
         self._owner = owner
@@ -58,37 +58,7 @@ class LoggingRun:
         self._is_finished = False
         self._health = JournalHealth(identity.name, guard)
 
-    # -- identity ------------------------------------------------------------------------------------------------
-
-    @property
-    def id(self) -> str:
-        """The stable id: what resuming and `Api` find the run by."""
-        return self._identity.run_id
-
-    @property
-    def name(self) -> str:
-        """The readable name; need not be unique."""
-        return self._identity.name
-
-    @property
-    def project(self) -> str:
-        """The project's name."""
-        return self._identity.project
-
-    @property
-    def group(self) -> str | None:
-        """The group, or None."""
-        return self._identity.group
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """The tags."""
-        return self._identity.tags
-
-    @property
-    def attempt(self) -> int:
-        """Counts how often the run was begun: 1, and one more for each resume."""
-        return self._identity.attempt
+    # -- where it stands -----------------------------------------------------------------------------------------
 
     @property
     def step(self) -> int:
@@ -113,10 +83,6 @@ class LoggingRun:
     def is_finished(self) -> bool:
         """Whether this process has finished the run."""
         return self._is_finished
-
-    def __repr__(self) -> str:
-        """Project, name and id."""
-        return f"<Run {self.project}/{self.name} ({self.id})>"
 
     # -- logging -------------------------------------------------------------------------------------------------
 
@@ -210,17 +176,18 @@ class LoggingRun:
         if journal.fault is not None:
             self._health.tell(journal)
 
-    def _checked_step(self, step: Any) -> int | None:
+    def _checked_step(self, step: Any, *, instead: str | None = None) -> int | None:
         whole = None
         try:
             whole = as_step(step)
         except Exception as error:  # noqa: BLE001 - a foreign type may raise anything
             logger.debug("step of type %s: %s", type(step).__name__, error)
         if whole is None:
+            under = instead or f"the automatic step {self._next_step}"
             self._guard.problem(
                 "step",
-                f"step={step!r} is not a whole number below 2**62: the values were stored under the automatic step "
-                f"{self._next_step}. Log such a value as a metric and choose it as the x axis with define_metric().",
+                f"step={step!r} is not a whole number below 2**62: the values were stored under {under}. "
+                "Log such a value as a metric and choose it as the x axis with define_metric().",
             )
         return whole
 

@@ -26,6 +26,47 @@ class RunIdentity:
     """Whether `log()` stores: False on the ranks that only send system metrics."""
 
 
+class Identified:
+    """What knows who a run is."""
+
+    def __init__(self, identity: RunIdentity) -> None:
+        self._identity = identity
+
+    @property
+    def id(self) -> str:
+        """The stable id: what resuming and `Api` find the run by."""
+        return self._identity.run_id
+
+    @property
+    def name(self) -> str:
+        """The readable name; need not be unique."""
+        return self._identity.name
+
+    @property
+    def project(self) -> str:
+        """The project's name."""
+        return self._identity.project
+
+    @property
+    def group(self) -> str | None:
+        """The group, or None."""
+        return self._identity.group
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags."""
+        return self._identity.tags
+
+    @property
+    def attempt(self) -> int:
+        """Counts how often the run was begun: 1, and one more for each resume."""
+        return self._identity.attempt
+
+    def __repr__(self) -> str:
+        """Project, name and id."""
+        return f"<Run {self.project}/{self.name} ({self.id})>"
+
+
 class Owner(Protocol):
     """The process that a run is logged from: keeper, exit hooks and daemon, in one place."""
 
@@ -56,4 +97,4 @@ def end_state(error: BaseException | None) -> str:
     return "cancelled" if isinstance(error, KeyboardInterrupt) else "failed"
 
 
-__all__ = ["Owner", "RunIdentity", "end_state", "error_text"]
+__all__ = ["Identified", "Owner", "RunIdentity", "end_state", "error_text"]

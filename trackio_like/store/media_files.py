@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Final
 
-MEDIA: Final = "media"
-"""The folder below a run's that its files lie in; nothing outside is ever shown or copied."""
+from trackio_like.format.names import MEDIA_FOLDER
 
 
 def media_file(run_folder: Path, media: str) -> Path | None:
@@ -20,7 +18,7 @@ def media_file(run_folder: Path, media: str) -> Path | None:
         None where there is no such file, or it is not the run's own.
     """
     path = PurePosixPath(media)
-    if path.is_absolute() or ".." in path.parts or path.parts[:1] != (MEDIA,) or "\0" in media or "\\" in media:
+    if path.is_absolute() or ".." in path.parts or path.parts[:1] != (MEDIA_FOLDER,) or "\0" in media or "\\" in media:
         return None
     file = run_folder / path
     try:
@@ -32,4 +30,4 @@ def media_file(run_folder: Path, media: str) -> Path | None:
     return file
 
 
-__all__ = ["MEDIA", "media_file"]
+__all__ = ["media_file"]

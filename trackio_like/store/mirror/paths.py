@@ -10,7 +10,7 @@ from trackio_like.format.names import KINDS, ShardName, decode_name, encode_name
 
 MEDIA: Final = "media"
 _MAX_MEDIA_DEPTH: Final = 4
-_MEDIA_PART: Final = re.compile(r"[A-Za-z0-9_%][A-Za-z0-9_%.,=+-]{0,199}")
+_MEDIA_PART: Final = re.compile(r"[A-Za-z0-9_%-][A-Za-z0-9_%.,=+-]{0,199}")  # the folder of a negative step: "-5"
 _CAPITAL: Final = re.compile(r"%(4[1-9A-F]|5[0-9A])")
 
 
