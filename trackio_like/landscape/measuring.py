@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Protocol
 
 from trackio_like.landscape.errors import TimeIsUpError
@@ -14,6 +15,8 @@ from trackio_like.landscape.tune import Choice, reason
 
 Stored = Callable[[int, float], None]
 """Takes the number of a point in its list, and its loss."""
+Take = Callable[[int], Sequence[tuple[int, Point]]]
+"""Gives the next points of a list with their numbers: about as many as asked for, none at its end."""
 
 
 class Source(Protocol):
@@ -51,17 +54,34 @@ class LocalSource:
 
     def measure(self, points: Sequence[Point], stored: Stored) -> None:
         """Hands over each loss as soon as it is known; see `Source`."""
-        done = 0
-        while done < len(points):
+        numbered = iter(enumerate(points))
+        self.measure_taken(lambda num: list(islice(numbered, num)), stored)
+
+    def measure_taken(self, take: Take, stored: Stored) -> None:
+        """Measures what it can take of a list that others may take from as well, until nothing is left.
+
+        Args:
+            take: gives points; each is measured before more are asked for.
+            stored: takes each loss as soon as it is known.
+
+        Raises:
+            TimeIsUpError: the time is up.
+        """
+        left: list[tuple[int, Point]] = []
+        is_done = False
+        while not is_done:
             way = self.choice.way
             try:
                 with self.evaluator.using(way) as losses:
-                    while done < len(points):
+                    while True:
                         self._check_time()
-                        part = points[done : done + way.chunk]
-                        for number, loss in enumerate(losses(part), start=done):
+                        left = left or list(take(way.chunk))
+                        if is_done := not left:
+                            break
+                        part = left[: way.chunk]
+                        for (number, _), loss in zip(part, losses([point for _, point in part]), strict=True):
                             stored(number, loss)
-                        done += len(part)
+                        left = left[way.chunk :]
             except TimeIsUpError:
                 raise
             except Exception as error:
@@ -91,4 +111,4 @@ class LocalSource:
         return None
 
 
-__all__ = ["LocalSource", "Source", "Stored"]
+__all__ = ["LocalSource", "Source", "Stored", "Take"]
