@@ -28,7 +28,7 @@ from trackio_like.landscape.result import Bools
 from trackio_like.landscape.surface import Estimate, View, fill, in_blocks_of, look
 
 MOST: Final = 0.5
-"""Where the lines would cross in more than this share of the cells, the rest is measured too: it is nearly all."""
+"""Where more than this share of the cells would be measured for the lines, or is for what diverges, all are."""
 
 
 class Measurer(Protocol):
@@ -136,6 +136,8 @@ class _Work:
         rows, cols = self.cells.complete_lines()
         while (is_beside_RC := in_blocks_of(self.cells.diverged_RC(), rows, cols) & ~self.cells.is_measured_RC).any():
             self.measure(as_cells(is_beside_RC))
+            if self.cells.is_measured_RC.mean() > MOST:
+                self.measure(as_cells(~self.cells.is_measured_RC))
         view = look(self.cells)
         assert view is not None, "the ends of both axes are lines"
         return view

@@ -5,6 +5,7 @@ I rows and J columns of nodes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +16,8 @@ from trackio_like.landscape.spline import interpolate_grid
 
 RESOLUTION: Final = 1e-6
 """A surface that varies by less, relative to its values, is flat: single precision does not tell more."""
+BEARS_HALVING: Final = 5
+"""Lines of an axis from which every other one can be left out, to see what difference it makes."""
 TINY: Final = 1e-250
 """Nor is there a logarithm of differences below this."""
 SHIFTS: Final = (1e-4, 1e-2, 1e-1, 1.0)
@@ -42,13 +45,15 @@ class Scale:
             return np.asarray(np.exp(t_IJ) + self.base)
 
 
-def choose_scale(y_I: Floats, x_J: Floats, z_IJ: Floats) -> Scale:
+def choose_scale(y_I: Floats, x_J: Floats, z_IJ: Floats, *, half_I: Sequence[int], half_J: Sequence[int]) -> Scale:
     """The scale on which every other line predicts the lines between them best.
 
     Args:
         y_I: coordinates of the rows.
         x_J: coordinates of the columns.
         z_IJ: losses at the nodes; NaN where diverged.
+        half_I: indices of the rows to predict from.
+        half_J: indices of the columns to predict from.
     """
     finite = z_IJ[np.isfinite(z_IJ)]
     extent = extent_of(finite)
@@ -59,7 +64,7 @@ def choose_scale(y_I: Floats, x_J: Floats, z_IJ: Floats) -> Scale:
     scales = [Scale((0.0 if is_positive else low) - share * extent) for share in SHIFTS] + [Scale(None)]
     if is_positive:
         scales.insert(0, Scale(0.0))
-    errors = [_error(scale, y_I, x_J, z_IJ) for scale in scales]
+    errors = [_error(scale, y_I, x_J, z_IJ, half_I=half_I, half_J=half_J) for scale in scales]
     best = int(np.argmin(errors))
     return scales[0] if is_positive and errors[best] >= MUST_GAIN * errors[0] else scales[best]
 
@@ -69,20 +74,26 @@ def extent_of(losses: Floats) -> float:
     return max(float(np.ptp(losses)), RESOLUTION * float(np.abs(losses).max())) if losses.size else 0.0
 
 
-def _error(scale: Scale, y_I: Floats, x_J: Floats, z_IJ: Floats) -> float:
+def _error(
+    scale: Scale, y_I: Floats, x_J: Floats, z_IJ: Floats, *, half_I: Sequence[int], half_J: Sequence[int]
+) -> float:
     """The root mean square error of a spline through every other line, at the nodes left out."""
-    rows, cols = every_other(len(y_I)), every_other(len(x_J))
-    t_IJ = scale.forth(z_IJ)
-    guess_IJ = scale.back(interpolate_grid(y_I[rows], x_J[cols], t_IJ[np.ix_(rows, cols)], y_R=y_I, x_C=x_J))
+    y_half, x_half, z_half = y_I[half_I], x_J[half_J], z_IJ[np.ix_(half_I, half_J)]
+    guess_IJ = scale.back(interpolate_grid(y_half, x_half, scale.forth(z_half), y_R=y_I, x_C=x_J))
     miss_IJ = np.abs(guess_IJ - z_IJ)
     miss = miss_IJ[~np.isnan(miss_IJ)]
     with np.errstate(over="ignore"):
         return float(np.sqrt(np.mean(miss**2))) if miss.size else 0.0
 
 
-def every_other(num: int) -> list[int]:
-    """Indices of every other line and both ends; all of fewer than 5, which would not bear it."""
-    return list(range(num)) if num < 5 else [*range(0, num - 1, 2), num - 1]
+def every_other(num: int, *, of: int) -> list[int]:
+    """Indices of every other line and both ends; all of fewer than 5, which would not bear it, and of a whole axis.
+
+    Args:
+        num: lines.
+        of: lines that the axis could have; nothing is interpolated along one that has them all.
+    """
+    return list(range(num)) if num < BEARS_HALVING or num == of else [*range(0, num - 1, 2), num - 1]
 
 
-__all__ = ["Scale", "choose_scale", "every_other", "extent_of"]
+__all__ = ["BEARS_HALVING", "Scale", "choose_scale", "every_other", "extent_of"]

@@ -48,8 +48,7 @@ def _curvature_matrix(x_K: Floats) -> Floats:
     else:  # the third derivative is continuous at the second and the last but one knot
         left_KK[0, :3] = h[1], -h[0] - h[1], h[0]
         left_KK[-1, -3:] = h[-1], -h[-2] - h[-1], h[-2]
-    curve_KK: Floats = np.linalg.solve(left_KK, right_KK)
-    return curve_KK
+    return np.asarray(np.linalg.solve(left_KK, right_KK), dtype=np.float64)
 
 
 def interpolate(x_K: Floats, v_KM: Floats, x_N: Floats) -> Floats:

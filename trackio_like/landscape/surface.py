@@ -12,15 +12,13 @@ import numpy as np
 
 from trackio_like.landscape.nested import Cells, Ints, inside, intervals
 from trackio_like.landscape.result import Bools, Floats
-from trackio_like.landscape.scale import Scale, choose_scale, every_other, extent_of
+from trackio_like.landscape.scale import BEARS_HALVING, Scale, choose_scale, every_other, extent_of
 from trackio_like.landscape.spline import interpolate_grid
 
 SAFETY: Final = 1.5
 """The largest error of all cells over the largest of the probes: a few dozen probes miss the worst cell."""
 FEW_PROBES: Final = 8
 """With fewer probes the estimate is what half of the lines would have got wrong."""
-BEARS_HALVING: Final = 5
-"""Lines of an axis from which every other one can be left out, to see what difference it makes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +60,7 @@ class View:
     """By how much the splines along y would differ if every other row were missing; 0 on a row that is a line."""
     doubt_cols_RC: Floats
     risk_RC: Floats
-    """How wrong a cell may be: at a probe its error with some safety, elsewhere its doubt as that of the probes told."""
+    """How wrong a cell may be: at a probe its error with some safety, elsewhere its doubt as those of probes told."""
     extent: float
     """The range of the losses that have not diverged."""
 
@@ -86,9 +84,10 @@ def look(cells: Cells) -> View | None:
         return None
     has_diverged_RC = cells.diverged_RC()
     z_IJ = np.where(has_diverged_RC, np.nan, cells.z_RC)[np.ix_(rows_I, cols_J)]
-    scale = choose_scale(cells.y_R[rows_I], cells.x_C[cols_J], z_IJ)
+    half_I = every_other(len(rows_I), of=shape[0])
+    half_J = every_other(len(cols_J), of=shape[1])
+    scale = choose_scale(cells.y_R[rows_I], cells.x_C[cols_J], z_IJ, half_I=half_I, half_J=half_J)
     z_RC = _spline(cells, rows_I, cols_J, z_IJ, scale=scale)
-    half_I, half_J = every_other(len(rows_I)), every_other(len(cols_J))
     is_smooth_RC = _is_spanned(rows_I, cols_J, shape) & ~in_blocks_of(has_diverged_RC, rows_I, cols_J)
     is_node_RC = np.zeros(shape, dtype=np.bool_)
     is_node_RC[np.ix_(rows_I, cols_J)] = True
@@ -115,8 +114,8 @@ def _risk(miss_RC: Floats, doubt_RC: Floats, *, is_open_RC: Bools) -> Floats:
     is_probe_RC = ~np.isnan(miss_RC)
     miss, doubt = miss_RC[is_probe_RC], doubt_RC[is_probe_RC]
     share = 1.0  # halving the lines always costs more than it tells: a bound while there are few probes
-    if miss.size >= FEW_PROBES and doubt.any():
-        share = min(1.0, float(np.linalg.norm(miss) / np.linalg.norm(doubt)))
+    if miss.size >= FEW_PROBES and (size := float(np.linalg.norm(doubt))) > 0:
+        share = min(1.0, float(np.linalg.norm(miss)) / size)
     return np.where(is_probe_RC, SAFETY * miss_RC, np.where(is_open_RC, share * doubt_RC, 0.0))
 
 
