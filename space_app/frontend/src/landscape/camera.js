@@ -53,10 +53,11 @@ export function lens(camera, area) {
   const right = [-Math.sin(a), Math.cos(a), 0];
   const up = [-Math.sin(e) * Math.cos(a), -Math.sin(e) * Math.sin(a), Math.cos(e)];
   const eye = back.map((value) => value * DISTANCE);
-  // The box fits where the picture is narrow as well as where it is low.
-  const size = Math.min(area.height, area.width * 0.86);
+  // The box and its labels fit where the picture is narrow as well as where it is low.
+  const labels = Math.min(54, Math.max(30, area.width * 0.09));
+  const size = Math.max(40, Math.min(area.height - labels, (area.width - 2 * labels) / 1.13));
   const focal = ((size / 2) * DISTANCE * camera.zoom) / HALF_HEIGHT;
-  const middle = [area.left + area.width / 2 + camera.panX * size, area.top + area.height / 2 + camera.panY * size];
+  const middle = [area.left + area.width / 2 + camera.panX * size, area.top + area.height / 2 - 6 + camera.panY * size];
   return {
     camera, area, eye, back, right, up, focal, middle,
     project(point) {

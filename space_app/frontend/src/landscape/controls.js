@@ -7,24 +7,26 @@ import { MAPS } from "./colourmaps.js";
 
 const VIEW_NAMES = [["heat", "Heat"], ["contours", "Contours"], ["both", "Both"], ["3d", "3D"]];
 
+/** Buttons over a surface that turn it to a side. */
+export const lookButtons = (host) => h("span.tl-segment.tl-land-looks", { role: "group", "aria-label": "Look from" },
+  ...Object.entries(VIEWPOINTS).map(([name, viewpoint]) => h("button", { type: "button", data: { look: name }, on: { click: () => host.look3d(viewpoint) } }, name[0].toUpperCase() + name.slice(1))),
+  h("button", { type: "button", data: { look: "reset" }, on: { click: () => host.look3d(null) } }, "Reset"));
+
 export class Controls {
   /** @param {object} host the tab. */
   constructor(host) {
     this.host = host;
     this.views = h("span.tl-segment", { role: "group", "aria-label": "View" }, ...VIEW_NAMES.map(([view, label]) => h("button", { type: "button", data: { view }, on: { click: () => host.change({ view }) } }, label)));
-    this.scale = this.select("Scale of the loss", "scale", [["linear", "linear"], ["log", "log"]]);
-    this.range = this.select("Range of the colours", "range", [["all", "one range for all steps"], ["frame", "range of each step"]]);
+    this.scale = this.select("Scale of the loss", "scale", [["auto", "auto scale"], ["linear", "linear"], ["log", "log"]]);
+    this.range = this.select("Range of the colours", "range", [["all", "range of all steps"], ["frame", "range of each step"]]);
     this.map = this.select("Colours", "map", MAPS.map((name) => [name, name]));
     this.dots = this.toggle("Points", "dots", "Show which points were measured; the others are interpolated");
     this.marks = this.toggle("Marks", "marks", "Show named points and the path of training");
     this.wire = this.toggle("Wireframe", "wire", "Draw the surface as a net");
-    this.cameras = h("span.tl-segment", { role: "group", "aria-label": "Look from" },
-      ...Object.entries(VIEWPOINTS).map(([name, viewpoint]) => h("button", { type: "button", data: { look: name }, on: { click: () => host.look3d(viewpoint) } }, name[0].toUpperCase() + name.slice(1))),
-      h("button", { type: "button", data: { look: "reset" }, on: { click: () => host.look3d(null) } }, "Reset"));
     this.compare = button("Compare two steps, runs or names", { text: "Compare", className: "tl-boxed", onClick: () => host.compare(), data: { role: "compare" } });
     this.together = this.toggle("Same step", "together", "Both sides move through their steps together");
     this.more = button("Axes, levels, colours", { iconName: "more", "aria-haspopup": "true", onClick: (event) => this.openMore(event.currentTarget) });
-    this.root = h("div.tl-bar.tl-land-bar", {}, this.views, this.scale, this.range, this.map, this.dots, this.marks, this.wire, this.cameras, this.more, h("span.tl-grow"), this.together, this.compare);
+    this.root = h("div.tl-bar.tl-land-bar", {}, this.views, this.scale, this.range, this.map, this.dots, this.marks, this.wire, this.more, h("span.tl-grow"), this.together, this.compare);
   }
 
   select(label, name, options) {
@@ -45,7 +47,7 @@ export class Controls {
     for (const name of ["dots", "marks", "wire", "together"]) this[name].box.checked = settings[name];
     const is3d = settings.view === "3d" && !isLine;
     this.views.hidden = this.map.hidden = isLine;
-    this.wire.hidden = this.cameras.hidden = !is3d || !hasGl;
+    this.wire.hidden = !is3d || !hasGl;
     this.together.hidden = !settings.compare;
     this.compare.setAttribute("aria-pressed", String(settings.compare));
   }

@@ -5,6 +5,7 @@ import { TL } from "../core.js";
 import { button, h, nameNode, setText } from "../dom.js";
 import { count } from "../format.js";
 import { pack, START, unpack } from "./camera.js";
+import { lookButtons } from "./controls.js";
 import { cellBelow, cellOf, cellRows, drawCursor, pathLabelAt, placeTip, sentence } from "./cursor.js";
 import { paintCurve } from "./curve.js";
 import { openExports } from "./exports.js";
@@ -24,7 +25,8 @@ export class Panel {
     this.tip = h("div.tl-land-tip", { hidden: true, role: "tooltip" });
     this.message = h("div.tl-land-message", { hidden: true, role: "status" });
     this.live = h("div.tl-unseen", { "aria-live": "polite", data: { role: "live" } });
-    this.stage = h("div.tl-land-stage", { tabIndex: 0, role: "application", data: { panel: side } }, this.base, this.over, this.tip, this.message);
+    this.looks = lookButtons(host);
+    this.stage = h("div.tl-land-stage", { tabIndex: 0, role: "application", data: { panel: side } }, this.base, this.over, this.looks, this.tip, this.message);
     this.pick = h("select.tl-input.tl-land-pick", { "aria-label": side === "a" ? "Landscape" : "Landscape to compare with", on: { change: () => host.choose(side, this.pick.value) } });
     this.export = button("Export", { iconName: "download", text: "Export", "aria-haspopup": "true", onClick: (event) => openExports(this, event.currentTarget) });
     this.name = h("span.tl-land-name");
@@ -51,8 +53,7 @@ export class Panel {
     this.series = series;
     this.wanted = series.frames[index] ?? null;
     this.index = index;
-    this.player.root.hidden = !canPlay;
-    this.player.set(series.frames, index, this.host.settings);
+    this.player.set(series.frames, index, this.host.settings, canPlay);
     const hasChoice = all.length > 1 && this.host.settings.compare;
     this.pick.hidden = !hasChoice;
     this.name.hidden = hasChoice;
@@ -137,7 +138,8 @@ export class Panel {
       return;
     }
     const { scale } = this.host.pictureOf(this.series, this.frame);
-    this.note = [scale.note, cutNote(scale, this.grid)].filter(Boolean).join(" ");
+    this.note = [scale.note, cutNote(scale, this.grid), flatNote(scale, this.frame.payload, this.host.settings)].filter(Boolean).join(" ");
+    this.looks.hidden = !isSurface;
     setText(this.noteNode, this.note);
     this.noteNode.hidden = !this.note;
     this.drawOver();
@@ -238,4 +240,13 @@ function cutNote(scale, grid) {
   }
   const parts = [high ? `${count(high)} ${high === 1 ? "cell" : "cells"} above the scale` : "", low ? `${count(low)} ${low === 1 ? "cell" : "cells"} below it` : ""].filter(Boolean);
   return parts.length ? `Colours are cut: ${parts.join(", ")}.` : "";
+}
+
+const FLAT = 0.04;
+
+/** Says why a step looks flat: other steps have much larger losses. */
+function flatNote(scale, { min, max }, { range }) {
+  if (range !== "all" || min === null || max === min) return "";
+  const share = scale.share(Math.min(max, scale.high)) - scale.share(Math.max(min, scale.low));
+  return share < FLAT ? "The losses of this step fill little of the scale, which holds all steps; a log scale or the range of each step shows its shape." : "";
 }

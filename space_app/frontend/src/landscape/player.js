@@ -31,14 +31,14 @@ export class Player {
     return this.clock !== null;
   }
 
-  /** Takes the frames and which of them is shown. */
-  set(frames, index, settings) {
+  /** Takes the frames, which of them is shown, and whether it may be chosen here. */
+  set(frames, index, settings, canPlay) {
     this.frames = frames;
     this.index = index;
     this.isLoop = settings.loop;
     if (this.clock && settings.speed !== this.perSecond) this.clock.pace(settings.speed, performance.now());
     this.perSecond = settings.speed;
-    const isAlone = frames.length < 2;
+    const isAlone = frames.length < 2 || !canPlay;
     for (const part of [this.play, this.slider, this.speed, this.loop]) part.hidden = isAlone;
     this.slider.max = String(Math.max(0, frames.length - 1));
     if (Number(this.slider.value) !== index) this.slider.value = String(index);

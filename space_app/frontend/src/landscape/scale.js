@@ -3,27 +3,31 @@
 import { tickLabels } from "../format.js";
 import { linearTicks, logTicks, niceStep } from "../ranges.js";
 
-/** How far above the floor a logarithmic scale begins where losses reach 0 or below, as a share of their range. */
-const FLOOR_SHARE = 1e-3;
+/** How far above 0 a shift puts the least loss, as a share of the range. */
+const FLOOR_SHARE = 1e-2;
+/** Where the largest loss is so many times the least, an automatic scale is logarithmic. */
+const LOG_FROM = 30;
 
 /**
  * The scale of some landscapes.
  *
  * Losses above 0 have a plain logarithm. Where one is 0 or below, there is none: then the scale shows the logarithm of
- * `loss + shift`, with the shift that puts the least loss a thousandth of the range above 0. The title says so.
+ * `loss + shift`. The shift puts the least loss where the least positive one lies, or, where losses are negative, a
+ * hundredth of the range above 0. The title says so.
  * @param {object} about
- * @param {"linear" | "log"} about.kind
+ * @param {"auto" | "linear" | "log"} about.kind
  * @param {number | null} about.min least finite loss; null where there is none.
  * @param {number | null} about.max
  * @param {number | null} about.from what the reader wants the scale to begin with; null for the least loss.
  * @param {number | null} about.to
  */
-export function makeScale({ kind, min, max, from = null, to = null }) {
+export function makeScale({ kind, min, max, minPositive = null, from = null, to = null }) {
   if (min === null || max === null) [min, max] = [0, 1];
+  if (kind === "auto") kind = min > 0 && max / min >= LOG_FROM ? "log" : "linear";
   let [low, high] = [from ?? min, to ?? max];
   if (!(low < high)) [low, high] = [Math.min(low, high), Math.max(low, high)];
   const isLog = kind === "log";
-  const shift = isLog && Math.min(low, min) <= 0 ? FLOOR_SHARE * (Math.max(high, max) - Math.min(low, min) || 1) - Math.min(low, min) : 0;
+  const shift = isLog ? shiftOf(Math.min(low, min), Math.max(high, max), minPositive) : 0;
   if (low === high) [low, high] = around(low, isLog && !shift);
   const forward = isLog ? (value) => Math.log10(value + shift) : (value) => value;
   const backward = isLog ? (value) => 10 ** value - shift : (value) => value;
@@ -40,6 +44,14 @@ export function makeScale({ kind, min, max, from = null, to = null }) {
   scale.ticks = (most) => scaleTicks(scale, most);
   scale.levels = (most) => scaleTicks(scale, most, true).filter((level) => level > low && level < high);
   return scale;
+}
+
+/** What is added before the logarithm is taken; 0 where all is above 0. */
+function shiftOf(low, high, minPositive) {
+  if (low > 0) return 0;
+  const most = FLOOR_SHARE * (high - low || 1);
+  const floor = low === 0 && minPositive !== null ? Math.min(most, Math.max(minPositive, 1e-6 * high)) : most;
+  return floor - low;
 }
 
 const around = (value, isPositive) => {
@@ -84,14 +96,15 @@ export function scaleLabels(scale, ticks) {
 
 /**
  * One range for several: of frames that the list of landscapes describes, without reading their files.
- * @param {({min: number | null, max: number | null} | null)[]} ranges
+ * @param {({min: number | null, max: number | null, min_positive: number | null} | null)[]} ranges payloads.
  */
 export function union(ranges) {
-  let [min, max] = [null, null];
+  let [min, max, minPositive] = [null, null, null];
   for (const range of ranges) {
     if (!range || range.min === null || range.max === null) continue;
     min = min === null ? range.min : Math.min(min, range.min);
     max = max === null ? range.max : Math.max(max, range.max);
+    if (range.min_positive > 0) minPositive = Math.min(minPositive ?? Infinity, range.min_positive);
   }
-  return { min, max };
+  return { min, max, minPositive };
 }

@@ -7,7 +7,7 @@ import { axisTicks, isSameKind } from "./plane.js";
 import { boxOf, isSeen } from "./relief.js";
 import { scaleLabels } from "./scale.js";
 
-const LEAST_AXIS_PX = 46;
+const LEAST_AXIS_PX = 72;
 
 /** Which surfaces hold which points, so that a turn of the camera fills no buffer. */
 const filled = new WeakMap();
@@ -19,7 +19,7 @@ const filled = new WeakMap();
 export function paintSurface(pen, picture) {
   const { grid, payload, scale, colours, settings, look, surface, camera } = picture;
   const margin = margins(pen, { scale, yTicks: [], hasBar: true });
-  const area = { left: 4, top: 24, width: Math.max(40, pen.width - margin.right - 8), height: Math.max(40, pen.height - 30) };
+  const area = { left: 4, top: 30, width: Math.max(40, pen.width - margin.right - 8), height: Math.max(40, pen.height - 34) };
   const isEqual = settings.axes !== "fill" && (settings.axes === "equal" || isSameKind(payload.x_label ?? "x", payload.y_label ?? "y"));
   const box = boxOf(grid, scale, isEqual);
   const view = lens(camera, area);
@@ -44,7 +44,7 @@ export function paintSurface(pen, picture) {
     }, { isOnMap: true, look });
   }
   if (settings.marks) drawNamed(pen, { grid, payload, place, view, box, look, area });
-  drawBar(pen, { ...area, top: area.top + 8, height: area.height - 16 }, { scale, colours, levels: [], look });
+  drawBar(pen, { ...area, height: area.height - 12 }, { scale, colours, levels: [], look });
   return { area, box, lens: view, place };
 }
 
@@ -116,7 +116,7 @@ function drawScale(pen, { axis, at, from, to, ticks, look, centre }) {
     pen.text(label, x + out[0] * 10, y + out[1] * 12, { fill: look.muted, align });
     widest = Math.max(widest, pen.measure(label));
   }
-  const gap = 22 + Math.abs(out[0]) * widest;
+  const gap = 29 + Math.abs(out[0]) * (widest - 4);
   let angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
   if (Math.abs(angle) > Math.PI / 2) angle -= Math.sign(angle) * Math.PI;
   if (axis.isUpright && Math.abs(angle) > 1.4) angle = -Math.PI / 2;

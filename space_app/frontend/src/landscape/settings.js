@@ -14,7 +14,7 @@ const choice = (...options) => (raw) => (options.includes(raw) ? raw : options[0
 const FIELDS = {
   run: text, name: text, step: number,
   compare: flag(false), run2: text, name2: text, step2: number, together: flag(true),
-  view: choice(...VIEWS), scale: choice("linear", "log"), range: choice("all", "frame"), from: number, to: number,
+  view: choice(...VIEWS), scale: choice("auto", "linear", "log"), range: choice("all", "frame"), from: number, to: number,
   map: choice(...MAPS), axes: choice("auto", "equal", "fill"), levels: choice(10, 5, 20), dots: flag(false), marks: flag(true),
   wire: flag(false), camera: (raw) => (Array.isArray(raw) && raw.length === 5 && raw.every(Number.isFinite) ? raw : null),
   speed: choice(5, ...SPEEDS), loop: flag(true),

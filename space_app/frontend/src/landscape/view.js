@@ -225,6 +225,7 @@ export class LandscapeView {
     this.strip.root.hidden = this.series.length < 2 || settings.compare;
     this.strip.set(this.series, first.id);
     this.body.classList.toggle("tl-land-two", settings.compare);
+    this.root.classList.toggle("tl-land-many", !this.strip.root.hidden);
     this.panels.b.root.hidden = !second;
     this.shownPanels = second ? [this.panels.a, this.panels.b] : [this.panels.a];
     const index = indexOf(first.frames, settings.step);
@@ -350,7 +351,7 @@ function lookOf(page) {
   const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
   const style = getComputedStyle(document.body);
   return {
-    ...page, axis: page.muted, hatch: page.muted, wall: isDark() ? "rgba(255,255,255,0.025)" : "rgba(20,30,50,0.02)", backRgb: rgb(page.back), textRgb: rgb(page.text),
+    ...page, axis: page.muted, hatch: page.muted, wall: isDark() ? "rgba(255,255,255,0.035)" : "rgba(20,30,50,0.022)", backRgb: rgb(page.back), textRgb: rgb(page.text),
     family: style.getPropertyValue("--tl-font").trim() || "sans-serif",
   };
 }
