@@ -81,9 +81,11 @@ def noise_like(tensor: torch.Tensor, *, key: str) -> torch.Tensor:
         tensor: gives shape, device, and whether it is complex.
         key: what seeds the generator.
     """
-    generator = torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little") >> 1)
+    generator = torch.Generator("cpu").manual_seed(
+        int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little") >> 1
+    )
     dtype = torch.complex64 if tensor.is_complex() else torch.float32
-    return torch.randn(tensor.shape, generator=generator, dtype=dtype).to(tensor.device)
+    return torch.randn(tensor.shape, generator=generator, dtype=dtype, device="cpu").to(tensor.device)
 
 
 def random_direction(weights: Sequence[Weight], *, seed: int, axis: int) -> RandomDirection:

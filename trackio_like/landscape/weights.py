@@ -24,6 +24,13 @@ _NORMS: Final = (
     *([nn.RMSNorm] if hasattr(nn, "RMSNorm") else []),
 )
 _TRANSPOSED: Final = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+_LAYERS: Final = (
+    nn.Linear, nn.Bilinear, nn.Embedding, nn.EmbeddingBag, nn.RNNBase, nn.RNNCellBase,
+    nn.modules.conv._ConvNd,  # noqa: SLF001 - the one base of convolutions
+)  # fmt: skip
+"""Layers whose filters are told by their first axis (transposed ones aside), also where a filter is one number."""
+_SCALES: Final = frozenset({"gamma", "layer_scale", "scale", "gain", "weight_g"})
+"""What scales are called that have two or more dimensions."""
 _WRAPPERS: Final = {
     "OptimizedModule": "_orig_mod",  # torch.compile
     "DistributedDataParallel": "module",
@@ -97,8 +104,8 @@ def find_weights(model: nn.Module, *, params: Params = "trainable") -> list[Weig
             continue
         if not (parameter.is_floating_point() or parameter.is_complex()) or parameter.element_size() < 2:
             continue  # codes of quantised weights: there is nothing between them
-        path, _, leaf = name.rpartition(".")
-        found.setdefault(_place(parameter), _weight(name, leaf, parameter, owners.get(path, model)))
+        owner, leaf = _owner(name, model, owners)
+        found.setdefault(_place(parameter), _weight(name, leaf, parameter, owner))
     if not found:
         of = "trainable floating-point " if params == "trainable" else "floating-point "
         raise LandscapeError(f"The model has no {of}parameters, so there is nothing to move.")
@@ -123,17 +130,29 @@ def _place(tensor: torch.Tensor) -> tuple[object, ...]:
     return (tensor.device, tensor.untyped_storage().data_ptr(), tensor.storage_offset(), tensor.numel())
 
 
+def _owner(name: str, model: nn.Module, owners: Mapping[str, nn.Module]) -> tuple[nn.Module, str]:
+    """The layer that a parameter is of, and what it is there; parametrizations stand between them."""
+    path, _, leaf = name.rpartition(".")
+    layer, is_parametrized, what = path.rpartition("parametrizations.")
+    if not is_parametrized:
+        return owners.get(path, model), leaf
+    has_gain = any(type(part).__name__ == "_WeightNorm" for part in owners[path].modules())
+    return owners.get(layer.removesuffix("."), model), "weight_g" if has_gain and leaf == "original0" else what
+
+
 def _weight(name: str, leaf: str, tensor: torch.Tensor, owner: nn.Module) -> Weight:
     view, axes = _filters(tensor, owner)
     filter_size = 1
     for axis in axes:
         filter_size *= view[axis]
-    # Weight norm's gains and layer scales have many dimensions and still one number a filter: scales, not weights.
+    # Layer scales have many dimensions and still one number a filter: scales, not weights.
+    is_weight = filter_size > 1 or (isinstance(owner, _LAYERS) and leaf.startswith("weight"))
     is_filtered = (
         tensor.ndim >= 2
-        and filter_size > 1
+        and is_weight
+        and leaf not in _SCALES
         and not isinstance(owner, _NORMS)
-        and not type(owner).__name__.endswith(("Norm", "Norm1d", "Norm2d", "Norm3d"))
+        and not type(owner).__name__.endswith(("Norm", "Norm1d", "Norm2d", "Norm3d", "LayerScale"))
         and not leaf.startswith("bias")
         and not leaf.endswith("bias")
     )
@@ -148,9 +167,11 @@ def _filters(tensor: torch.Tensor, owner: nn.Module) -> tuple[tuple[int, ...], t
         return view, (1, *range(3, len(view)))
     if type(owner).__name__ == "Conv1D" and hasattr(owner, "nf") and len(shape) == 2:
         return shape, (0,)  # GPT-2's linear layer of transformers, stored as [in, out]
+    if isinstance(owner, _LAYERS):
+        return shape, tuple(range(1, len(shape)))
     if len(shape) >= 3 and shape[0] == 1:
         return shape, (len(shape) - 1,)  # position embeddings: a row each
-    if len(shape) == 3 and not isinstance(owner, nn.Conv1d):
+    if len(shape) == 3:
         return shape, (2,)  # stacked experts: a row of each
     return shape, tuple(range(1, len(shape)))
 
