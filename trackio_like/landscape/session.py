@@ -13,7 +13,7 @@ from trackio_like.landscape.axes import axis
 from trackio_like.landscape.batches import Batches, freeze
 from trackio_like.landscape.data import EvalData
 from trackio_like.landscape.errors import TimeIsUpError
-from trackio_like.landscape.evaluator import Evaluator, Point
+from trackio_like.landscape.evaluator import Evaluator, Point, threads_set
 from trackio_like.landscape.measuring import LocalSource, Source
 from trackio_like.landscape.memory import forward_memory
 from trackio_like.landscape.nested import Cell, Cells
@@ -27,6 +27,7 @@ from trackio_like.landscape.scoring import Scorer, precision_of
 from trackio_like.landscape.surface import fill
 from trackio_like.landscape.tune import Choice, choose_serial, describe, try_vector
 from trackio_like.landscape.weights import Weight, unwrapped
+from trackio_like.landscape.workers import Workers, affordable, check_workers
 from trackio_like.module_state.keeping import Lent, kept
 
 if TYPE_CHECKING:
@@ -78,9 +79,13 @@ class Evaluation:
         self._started_s = time.monotonic()
         deadline_s = None if options.time_limit_s is None else self._started_s + options.time_limit_s
         weights = weights_of(self.model, options)
+        check_workers(options.workers, self.model)
         written = [weight.tensor for weight in weights]
         try:
-            with kept(self.model, written=written, keeps_hooks=options.keep_hooks) as lent:
+            with (
+                threads_set(1 if options.workers else None),  # each process has one: they are as many as are wanted
+                kept(self.model, written=written, keeps_hooks=options.keep_hooks) as lent,
+            ):
                 self._meta["num_hooks_off"] = lent.num_hooks_off
                 self._run(weights, lent, deadline_s)
         finally:
@@ -102,22 +107,42 @@ class Evaluation:
         self._choice = self._choose(evaluator, plan, needs, cells)
         data.forget_all_but(self._choice.way.batch_size, channels_last=self._choice.way.channels_last)
         self._describe(evaluator, device, data, scorer)
-        source = LocalSource(evaluator, self._choice, plan.way, deadline_s=deadline_s)
+        local = LocalSource(evaluator, self._choice, plan.way, deadline_s=deadline_s)
+        num_workers = self._num_workers(evaluator, plan, needs)
         try:
-            self._measure_centre(source, cells)
-            estimate = refine(
-                cells,
-                lambda found: self._measure(source, cells, found),
-                tolerance=options.tolerance,
-                exact=options.exact,
-                seed=options.seed,
-                on_plan=self._planned,
-            )
-            self._meta["error_estimate"] = estimate.error
+            with Workers(local, num_workers) as source:
+                self._refine(source, cells)
         except TimeIsUpError:
             self._meta["stopped"] = f"the time limit of {options.time_limit_s:g} s was reached"
 
     # -- the parts of a run --------------------------------------------------------------------------------------
+
+    def _refine(self, source: Source, cells: Cells) -> None:
+        options = self.options
+        self._measure_centre(source, cells)
+        estimate = refine(
+            cells,
+            lambda found: self._measure(source, cells, found),
+            tolerance=options.tolerance,
+            exact=options.exact,
+            seed=options.seed,
+            on_plan=self._planned,
+        )
+        self._meta["error_estimate"] = estimate.error
+
+    def _num_workers(self, evaluator: Evaluator, plan: SerialPlan, needs: Needs) -> int:
+        wanted, way = self.options.workers, self._choice.way
+        if not wanted:
+            return 0
+        products = evaluator.first_layers(way).num_bytes if way.first_layer else 0
+        num = affordable(
+            wanted, needs, way, keeps_directions=plan.keeps_directions, product_bytes=products,
+            budget_bytes=self.options.memory_budget,
+        )  # fmt: skip
+        if num < wanted:
+            self._choice.notes.append(f"{num} of {wanted} workers fit the memory budget")
+        self._meta["workers"] = num
+        return num
 
     def _grid(self, plane: Plane) -> Cells:
         options = self.options
