@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from trackio_like.query.drawn import DrawnSeries, joined, whole_series
 from trackio_like.query.fold import UNKNOWN
 from trackio_like.query.history import read_history
+from trackio_like.query.landscapes import LoggedLandscape, read_landscapes
 from trackio_like.query.objects import LoggedObject, read_objects
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery, curves
 from trackio_like.query.records import Alert, Attempt, Definition, Event, RunDescription
@@ -142,6 +143,10 @@ class ApiRun:
         """Every logged text, in the order of the calls."""
         found = read_objects(self.path, types=("text",), faults=self._faults())
         return [item for item in found if key is None or item.key == key]
+
+    def landscapes(self, name: str | None = None) -> list[LoggedLandscape]:
+        """Every logged loss landscape, in the order of the calls; `load()` of one reads its cells."""
+        return read_landscapes(self.path, name=name, faults=self._faults())
 
     def series(self, key: str, max_points: int | None = None) -> DrawnSeries:
         """Steps and values of a metric as they are drawn: sorted by step, the newest attempt where several overlap.
