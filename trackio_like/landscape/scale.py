@@ -14,8 +14,8 @@ import numpy as np
 from trackio_like.landscape.result import Floats
 from trackio_like.landscape.spline import interpolate_grid
 
-RESOLUTION: Final = 1e-6
-"""A surface that varies by less, relative to its values, is flat: single precision does not tell more."""
+RESOLUTION: Final = 3e-5
+"""A surface that varies by less, relative to its values, is flat: rounding to single precision is a percent of that."""
 BEARS_HALVING: Final = 5
 """Lines of an axis from which every other one can be left out, to see what difference it makes."""
 TINY: Final = 1e-250

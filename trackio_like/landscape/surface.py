@@ -17,8 +17,8 @@ from trackio_like.landscape.spline import interpolate_grid
 
 SAFETY: Final = 1.5
 """The largest error of all cells over the largest of the probes: a few dozen probes miss the worst cell."""
-FEW_PROBES: Final = 8
-"""With fewer probes the estimate is what half of the lines would have got wrong."""
+ENOUGH_PROBES: Final = 24
+"""With fewer probes, where there is room for them, the estimate is what half of the lines would have got wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +59,7 @@ class View:
     doubt_rows_RC: Floats
     """By how much the splines along y would differ if every other row were missing; 0 on a row that is a line."""
     doubt_cols_RC: Floats
+    has_enough_probes: bool
     risk_RC: Floats
     """How wrong a cell may be: at a probe its error with some safety, elsewhere its doubt as those of probes told."""
     extent: float
@@ -93,6 +94,7 @@ def look(cells: Cells) -> View | None:
     is_node_RC[np.ix_(rows_I, cols_J)] = True
     fine_RC = cells.is_measured_RC & ~has_diverged_RC
     is_probe_RC = fine_RC & is_smooth_RC & ~is_node_RC
+    has_enough = int(is_probe_RC.sum()) >= min(ENOUGH_PROBES, _num_open_blocks(rows_I, cols_J))
     miss_RC = np.where(is_probe_RC, np.abs(z_RC - cells.z_RC), np.nan)
     doubt_rows_RC = _gap(z_RC, _spline(cells, rows_I[half_I], cols_J, z_IJ[half_I], scale=scale), is_smooth_RC)
     doubt_cols_RC = _gap(z_RC, _spline(cells, rows_I, cols_J[half_J], z_IJ[:, half_J], scale=scale), is_smooth_RC)
@@ -105,16 +107,22 @@ def look(cells: Cells) -> View | None:
         miss_RC=miss_RC,
         doubt_rows_RC=doubt_rows_RC,
         doubt_cols_RC=doubt_cols_RC,
-        risk_RC=_risk(miss_RC, doubt_rows_RC + doubt_cols_RC, is_open_RC=is_smooth_RC & ~cells.is_measured_RC),
+        has_enough_probes=has_enough,
+        risk_RC=_risk(
+            miss_RC,
+            doubt_rows_RC + doubt_cols_RC,
+            is_open_RC=is_smooth_RC & ~cells.is_measured_RC,
+            has_enough=has_enough,
+        ),
         extent=extent_of(cells.z_RC[fine_RC]),
     )
 
 
-def _risk(miss_RC: Floats, doubt_RC: Floats, *, is_open_RC: Bools) -> Floats:
+def _risk(miss_RC: Floats, doubt_RC: Floats, *, is_open_RC: Bools, has_enough: bool) -> Floats:
     is_probe_RC = ~np.isnan(miss_RC)
     miss, doubt = miss_RC[is_probe_RC], doubt_RC[is_probe_RC]
     share = 1.0  # halving the lines always costs more than it tells: a bound while there are few probes
-    if miss.size >= FEW_PROBES and (size := float(np.linalg.norm(doubt))) > 0:
+    if has_enough and (size := float(np.linalg.norm(doubt))) > 0:
         share = min(1.0, float(np.linalg.norm(miss)) / size)
     return np.where(is_probe_RC, SAFETY * miss_RC, np.where(is_open_RC, share * doubt_RC, 0.0))
 
@@ -135,10 +143,16 @@ def fill(cells: Cells) -> Surface:
     error: float | None = None
     if num_measured == cells.z_RC.size:
         error, num_probes = 0.0, 0
-    elif view is not None and (num_probes >= FEW_PROBES or _can_be_halved(view)):
+    elif view is not None and (view.has_enough_probes or _can_be_halved(view)):
         error = view.error
     estimate = Estimate(error=error, num_measured=num_measured, num_probes=num_probes)
     return Surface(z_RC=z_RC, is_known_RC=is_known_RC, estimate=estimate)
+
+
+def _num_open_blocks(rows_I: Ints, cols_J: Ints) -> int:
+    """Blocks that have cells other than their corners."""
+    (low_K, high_K), (low_L, high_L) = intervals(rows_I), intervals(cols_J)
+    return len(low_K) * len(low_L) - int((high_K - low_K < 2).sum() * (high_L - low_L < 2).sum())
 
 
 def _can_be_halved(view: View) -> bool:
