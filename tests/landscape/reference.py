@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn import functional as F
+from torch import nn
 
 from tests.landscape.zoo import Case
 
@@ -29,7 +29,7 @@ def batch_loss(model, batch, case: Case) -> torch.Tensor:
     out = model(**inputs[0]) if isinstance(inputs[0], dict) else model(*inputs)
     if case.criterion is not None:
         return case.criterion(out, target)
-    return F.cross_entropy(out.double().flatten(0, -2), target.flatten())
+    return nn.functional.cross_entropy(out.double().flatten(0, -2), target.flatten())
 
 
 def batch_weight(batch, case: Case) -> int:

@@ -1,5 +1,6 @@
 """Random directions: each filter has the norm of the model's own, and nothing else decides what they are."""
 
+# mypy: disable-error-code="misc"
 from __future__ import annotations
 
 import warnings

@@ -1,14 +1,16 @@
 """Tiny models of many kinds, each with batches: what people train, and what breaks tools that look at it."""
 
+# mypy: disable-error-code="misc"
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 SEED = 3
 
@@ -36,8 +38,8 @@ class Residual(nn.Module):
         self.head = nn.Linear(8, 4)
 
     def forward(self, x):
-        h = F.relu(self.norm1(self.conv1(x)))
-        h = h + F.relu(self.norm2(self.conv2(h)))
+        h = nn.functional.relu(self.norm1(self.conv1(x)))
+        h = h + nn.functional.relu(self.norm2(self.conv2(h)))
         return self.head(h.mean((2, 3)))
 
 
@@ -126,7 +128,9 @@ class Decoder(nn.Module):
         self.out = nn.Conv2d(6, 1, 3, padding=1)
 
     def forward(self, x):
-        return self.out(F.silu(self.up(F.silu(self.depthwise(F.silu(self.grouped(x)))))))
+        return self.out(
+            nn.functional.silu(self.up(nn.functional.silu(self.depthwise(nn.functional.silu(self.grouped(x))))))
+        )
 
 
 class TwoInputs(nn.Module):
@@ -152,7 +156,7 @@ class Autoencoder(nn.Module):
 
 def mlp(sizes=(6, 12, 12, 4)) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for num_in, num_out in zip(sizes, sizes[1:], strict=False):
+    for num_in, num_out in itertools.pairwise(sizes):
         layers += [nn.Linear(num_in, num_out), nn.Tanh()]
     return nn.Sequential(*layers[:-1])
 
@@ -265,7 +269,7 @@ def _llama() -> Case:
     return Case(model=LlamaForCausalLM(config), batches=batches)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[], Case]] = {
     "cnn": _cnn,
     "cnn-bn": _cnn_bn,
     "dropout": _dropout,
