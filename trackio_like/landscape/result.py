@@ -91,7 +91,7 @@ class LossLandscape:
             ValueError: it is no grid of 2 to 250 cells a side, or a range is none.
         """
         if hasattr(z_RC, "detach"):  # a tensor, which may lie on a device or have a dtype that numpy lacks
-            z_RC = z_RC.detach().cpu().double()
+            z_RC = z_RC.detach().cpu().double().numpy()
         try:
             z = np.array(z_RC, dtype=np.float64)
         except (TypeError, ValueError) as error:
