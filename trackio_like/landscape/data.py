@@ -28,13 +28,14 @@ class Piece:
 class EvalData:
     """Batches on the model's device, as they came or cut anew."""
 
-    def __init__(self, batches: Batches, scorer: Scorer, *, device: torch.device) -> None:
+    def __init__(self, batches: Batches, scorer: Scorer, *, device: torch.device, may_cut: bool = True) -> None:
         """Copies them there.
 
         Args:
             batches: frozen.
             scorer: says how much a batch counts, and whether it may be cut.
             device: the model's.
+            may_cut: False where statistics are taken over batches as they came.
 
         Raises:
             LandscapeError: not one sample counts.
@@ -43,7 +44,7 @@ class EvalData:
         self._items = [mapped(item, lambda tensor: tensor.to(device)) for item in batches.items]
         self._cut: dict[tuple[int | None, bool], tuple[Piece, ...]] = {}
         self.num_samples = sum(num_samples(item) for item in self._items)
-        self.is_cuttable = scorer.is_mean_of_samples and self._is_uniform()
+        self.is_cuttable = may_cut and scorer.is_mean_of_samples and self._is_uniform()
         if not self.pieces():
             raise LandscapeError("No sample of the batches counts in the loss: all targets are ignored.")
 

@@ -88,7 +88,7 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
     @property
     def is_mean_of_samples(self) -> bool:
         """Whether the loss of a batch is the mean of its parts' losses, so that it may be cut anew."""
-        if self.loss_fn is not None:
+        if self.loss_fn is not None or any(_looks_across(part) for part in self.model.modules()):
             return False
         if self.criterion is None:
             return True
@@ -111,6 +111,12 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
             counted = counted[:, 1:]  # such models predict each token from those before it
         # Equal parts of one sample each count as samples; more targets a sample only scale all of them alike.
         return float(counted.sum())
+
+
+def _looks_across(part: nn.Module) -> bool:
+    """Whether a layer's answer for a sample depends on the others of its batch, also in eval mode."""
+    is_batch_norm = isinstance(part, nn.modules.batchnorm._BatchNorm)  # noqa: SLF001
+    return is_batch_norm and part.running_mean is None
 
 
 def arguments(batch: Any) -> tuple[Sequence[Any], Mapping[str, Any], Any]:

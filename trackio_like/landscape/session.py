@@ -95,7 +95,7 @@ class Evaluation:
         options = self.options
         scorer = Scorer(self.model, criterion=options.criterion, loss_fn=options.loss_fn)
         device = weights[0].tensor.device
-        data = EvalData(self.batches, scorer, device=device)
+        data = EvalData(self.batches, scorer, device=device, may_cut=options.bn == "eval")
         self._plane = plane = make_plane(self.model, tuple(weights), options, scorer=scorer, data=data)
         self._cells = cells = self._grid(plane)
         plan, needs = self._plan(scorer, data, plane, device)

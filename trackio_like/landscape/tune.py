@@ -21,6 +21,8 @@ from trackio_like.landscape.plan import Way
 _TRIAL_S: Final = 0.03
 """What one trial is to take, so that noise is small beside it."""
 _WORTH_S: Final = 0.5
+"""Of evaluations shorter than this only the number of threads is tried: on a busy machine it matters most."""
+_SHORT_S: Final = 0.02
 """Evaluations shorter than this are begun without trials."""
 _GAIN: Final = 0.97
 """A way is better where it takes less than this of the best one's time."""
@@ -92,10 +94,11 @@ class Tuner:
         self._samples = max(1, min(num_all, math.ceil(samples * _TRIAL_S / max(seconds, 1e-7))))
         return seconds / samples * num_all
 
-    def improve_serial(self, base: Way) -> Way:
+    def improve_serial(self, base: Way, *, only_threads: bool = False) -> Way:
         """The fastest serial way: threads, layout, batch size, products of the first layer, in this order."""
         best = base
-        for candidates in (self._threads, self._layouts, self._batch_sizes, self._first_layers):
+        others = () if only_threads else (self._layouts, self._batch_sizes, self._first_layers)
+        for candidates in (self._threads, *others):
             for way in candidates(best):
                 so_far = self.seconds_per_sample(best)
                 if self.seconds_per_sample(way, against=so_far) < _GAIN * so_far:
@@ -166,9 +169,9 @@ def choose_serial(
     """The fastest serial way for so many points; the plainest where trying costs more than it gains."""
     tuner = Tuner(evaluator, far=far, max_batch=max_batch, spare_bytes=spare_bytes)
     seconds = tuner.set_size(base, evaluator.data.num_samples)
-    if seconds * num_points < _WORTH_S:
+    if seconds * num_points < _SHORT_S:
         return tuner, Choice(way=base, seconds_per_point={"serial": seconds})
-    way = tuner.improve_serial(base)
+    way = tuner.improve_serial(base, only_threads=seconds * num_points < _WORTH_S)
     choice = Choice(way=way)
     if way != base and not agree(evaluator, base, way, far=far):
         choice.notes.append(f"{describe(way)} gave another loss than the batches as they came, so these are used")
