@@ -21,6 +21,7 @@ NAMES = (
     "browser",
     "remote",
     "mirror",
+    "landscape",
 )
 
 
