@@ -21,6 +21,8 @@ from trackio_like.landscape.scoring import Scorer
 from trackio_like.landscape.weights import Weight
 
 _LAYERS: Final = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_DTYPES: Final = (torch.float32, torch.float64)
+"""In half precision a sum of rounded products would be rounded once more."""
 _Products = tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]
 
 
@@ -37,6 +39,7 @@ class FirstLayers:
         self.point = (0.0, 0.0)
         """Where the next forward pass is."""
         self._pieces = pieces
+        self._data = {_place(tensor) for piece in pieces for tensor in tensors_of(piece.batch)}
         self._layers: list[nn.Module] = []
         self._output_bytes = 0
         self._products: dict[tuple[int, tuple[int, ...], int], _Products] = {}
@@ -54,26 +57,22 @@ class FirstLayers:
         return 3 * self._output_bytes * total // max(1, first)
 
     def _find(self, scorer: Scorer, piece: Piece) -> None:
-        data = {tensor.untyped_storage().data_ptr() for tensor in tensors_of(piece.batch)}
         calls: dict[nn.Module, int] = {}
 
         def seen(layer: nn.Module, args: tuple[Any, ...], output: Any) -> None:
             is_data = (
                 len(args) == 1
                 and isinstance(args[0], torch.Tensor)
-                and args[0].untyped_storage().data_ptr() in data
+                and _place(args[0]) in self._data
                 and output.dtype == layer.weight.dtype
+                and output.dtype in _DTYPES
             )
             calls[layer] = calls.get(layer, 0) + 1
             if is_data and layer not in self._layers:
                 self._layers.append(layer)
                 self._output_bytes += output.numel() * output.element_size()
 
-        handles = [
-            part.register_forward_hook(seen)
-            for part in scorer.model.modules()
-            if type(part) in _LAYERS and getattr(part, "padding_mode", "zeros") == "zeros"
-        ]
+        handles = [part.register_forward_hook(seen) for part in scorer.model.modules() if _is_plain(part)]
         try:
             scorer(piece.batch)
         finally:
@@ -104,6 +103,8 @@ class FirstLayers:
 
     def _forward(self, layer: nn.Module, number: int, centre: Any, steps: Sequence[Any]) -> Callable[..., torch.Tensor]:
         def forward(data: torch.Tensor) -> torch.Tensor:
+            if _place(data) not in self._data:  # another batch may go another way
+                return _apply(layer, data, layer.weight, layer.bias)
             key = (data.data_ptr(), tuple(data.shape), number)
             products = self._products.get(key)
             if products is None:
@@ -117,6 +118,21 @@ class FirstLayers:
             return total
 
         return forward
+
+
+def _place(tensor: torch.Tensor) -> int:
+    """Which memory a tensor is in; that of data is not freed meanwhile, so that no other tensor can be in it."""
+    return int(tensor.untyped_storage().data_ptr())
+
+
+def _is_plain(part: nn.Module) -> bool:
+    """Whether a layer computes with its own parameters as they are, and in its class's way."""
+    return (
+        type(part) in _LAYERS
+        and getattr(part, "padding_mode", "zeros") == "zeros"
+        and "weight" in part._parameters  # noqa: SLF001 - old weight norm and pruning make it anew at each call
+        and "forward" not in part.__dict__
+    )
 
 
 def _steps(layer: nn.Module, weights: dict[int, Weight], direction: Direction) -> Any:
