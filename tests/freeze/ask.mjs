@@ -31,6 +31,8 @@ const ANSWERS = {
   rows: (question) => source.rows(question),
   csv: (question) => source.csv(question),
   meta: () => source.meta(),
+  objects: (question) => source.objects(question),
+  media: async (question) => ({ base64: Buffer.from(await source.media(question)).toString("base64") }),
   edges: ({ first, last, buckets }) => whole(bucketEdges(number(first), number(last), buckets)),
   decimate: ({ x, y, buckets }) => decimate(x.map(number), y.map(number), buckets),
 };

@@ -175,7 +175,7 @@ def test_each_run_has_batches_of_its_own_and_they_go_with_it(root, model):
         run.finish()
 
 
-class Broken(nn.Module):
+class Broken(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
     """Fails after a number of passes."""
 
     def __init__(self, error, after):
