@@ -303,6 +303,15 @@ def test_a_bar_is_shown_after_a_second_and_in_a_log_a_line_now_and_then(capsys):
     ]
 
 
+def test_a_bar_for_terminals_writes_nothing_into_a_log_and_amounts_read_as_they_are_told_to(capsys, monkeypatch):
+    with Progress("Counting", amount=str, is_for_terminals=True) as bar:
+        bar.show(1, 4, 5.0)
+        assert capsys.readouterr().err == ""
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        bar.show(1, 4, 5.0)
+    assert "25% 1 of 4, 5 s" in capsys.readouterr().err
+
+
 def test_on_a_terminal_the_bar_is_drawn_in_place_and_taken_away(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Progress("Sending") as bar:

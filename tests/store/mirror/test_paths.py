@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trackio_like.format.names import KINDS, encode_name
+from trackio_like.format.names import KINDS, encode_name, new_media_path
 from trackio_like.store.mirror.paths import parse_path
+from trackio_like.store.slots import is_slot
 
 NAMES = st.text(min_size=1, max_size=20)
 
@@ -81,6 +82,14 @@ def test_whatever_is_ours_stays_inside_and_is_hidden_nowhere(path):
         parts = PurePosixPath(place.folder, place.name).parts
         assert "/".join(parts) == path
         assert not any(part.startswith(".") or "\\" in part or "\0" in part for part in parts)
+
+
+@given(step=st.integers(-(2**62), 2**62), extension=st.sampled_from(["parquet", "png"]))
+def test_every_media_file_that_this_package_writes_is_ours(step, extension):
+    path = f"p/r/{new_media_path(step, extension)}"
+    place = parse_path(path)
+    assert place is not None
+    assert (f"{place.folder}/{place.name}", place.shard, is_slot(path)) == (path, None, True)
 
 
 def test_media_lies_where_shards_do_not():
