@@ -104,7 +104,7 @@ const fromLightness = (l) => (l > 8 ? ((l + 16) / 116) ** 3 : l / 903.3);
 
 /** CIELAB of a colour of the screen; lightness goes from 0 to 100. */
 export function labOf(rgb) {
-  const [r, g, b] = rgb.map((value) => decoded(value / 255));
+  const [r, g, b] = Array.from(rgb, (value) => decoded(value / 255));
   const xyz = [0.4124564 * r + 0.3575761 * g + 0.1804375 * b, 0.2126729 * r + 0.7151522 * g + 0.072175 * b, 0.0193339 * r + 0.119192 * g + 0.9503041 * b];
   const [x, y, z] = xyz.map((value, i) => value / WHITE[i]).map((value) => (value > 0.008856 ? Math.cbrt(value) : (903.3 * value + 16) / 116));
   return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
@@ -127,7 +127,7 @@ function rgbOf([m, s, h]) {
 
 /** How light a colour is for the eye, from 0 to 1 (WCAG's relative luminance). */
 export const luminance = (rgb) => {
-  const [r, g, b] = rgb.map((value) => decoded(value / 255));
+  const [r, g, b] = Array.from(rgb, (value) => decoded(value / 255));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 

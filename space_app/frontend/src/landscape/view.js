@@ -38,6 +38,7 @@ export class LandscapeView {
     this.shown = h("div", { hidden: true }, this.controls.root, this.strip.root, this.body);
     this.root = h("div.tl-land", {}, this.empty, this.shown);
     element.append(this.root);
+    TL.landscape = this;
     TL.on("runs", () => this.refresh(true));
     TL.on("state", (names) => this.stateChanged(names));
     TL.on("theme", () => this.themeChanged());
