@@ -44,9 +44,16 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=name_of)
 def test_an_example_runs(path: Path, tmp_path: Path, daemon: None) -> None:
-    fewer = ["--epochs", "1"] if path.name == "train_digits.py" else []
+    fewer = ["--epochs", "1"] if path.name in ("train_digits.py", "loss_landscape_demo.py") else []
     done = subprocess.run([sys.executable, path, *fewer], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_landscape_example_checks_its_mathematics(tmp_path: Path) -> None:
+    script = REPOSITORY / "examples" / "loss_landscape_demo.py"
+    done = subprocess.run([sys.executable, script, "--self-check"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("All checks passed.\n")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
