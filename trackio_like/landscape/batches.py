@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
 from trackio_like.landscape.errors import LandscapeError
-from trackio_like.module_state.keeping import bits_sum
-from trackio_like.module_state.random_state import random_states_kept
+from trackio_like.module_state.random_state import generator_undo, random_states_kept
 
 _MAX_DEPTH: Final = 8
 
@@ -46,8 +46,8 @@ def freeze(loader: Any, *, num_batches: int) -> Batches:
     """
     if isinstance(loader, Batches):
         return loader
-    if num_batches < 1:
-        raise LandscapeError(f"nbatches={num_batches} is no number of batches; give 1 or more.")
+    if not _is_count(num_batches):
+        raise LandscapeError(f"nbatches={num_batches!r} is no number of batches; give 1 or more.")
     if isinstance(loader, Iterator):
         raise LandscapeError(
             "The loader is an iterator, whose batches training would miss afterwards: give the loader itself, or a "
@@ -66,6 +66,10 @@ def freeze(loader: Any, *, num_batches: int) -> Batches:
     return Batches(items=items, sha256=_digest(items))
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
 def _apart(loader: Any) -> Any:
     """A loader whose iteration disturbs nobody: that of a DataLoader with persistent workers would end training's."""
     if not isinstance(loader, DataLoader):
@@ -79,16 +83,17 @@ def _apart(loader: Any) -> Any:
 
 @contextmanager
 def _generators_kept(loader: Any) -> Iterator[None]:
-    """Loaders and samplers may draw from generators of their own."""
+    """Loaders, samplers and datasets may draw from generators of their own."""
     samplers = [getattr(loader, "sampler", None), getattr(loader, "batch_sampler", None)]
     samplers.append(getattr(samplers[1], "sampler", None))
-    found = [getattr(owner, "generator", None) for owner in (loader, *samplers)]
-    states = [(item, item.get_state()) for item in found if isinstance(item, torch.Generator)]
+    owners = [loader, *samplers, getattr(loader, "dataset", None)]
+    values = {id(value): value for owner in owners for value in getattr(owner, "__dict__", {}).values()}
+    undo = [found for value in values.values() if (found := generator_undo(value)) is not None]
     try:
         yield
     finally:
-        for generator, state in states:
-            generator.set_state(state)
+        for put_back in undo:
+            put_back()
 
 
 def _kept(batch: Any) -> Any:
@@ -114,7 +119,7 @@ def mapped(batch: Any, change: Any, *, depth: int = 0) -> Any:
         return type(batch)(*(mapped(value, change, depth=depth + 1) for value in batch))
     if isinstance(batch, (tuple, list)):
         return type(batch)(mapped(value, change, depth=depth + 1) for value in batch)
-    if type(batch).__module__ == "numpy" and hasattr(batch, "dtype"):
+    if type(batch).__module__ == "numpy" and getattr(batch, "dtype", np.dtype(object)).kind in "biufc":
         return change(torch.as_tensor(batch))
     return batch
 
@@ -143,12 +148,11 @@ def _digest(items: Sequence[Any]) -> str:
     digest = hashlib.sha256()
     for tensor in tensors_of(list(items)):
         found = tensor.detach()
-        # Whole bits where that is quick; a sum of them for what numpy has no type for.
-        if found.dtype in (torch.float32, torch.float64, torch.int64, torch.int32, torch.uint8, torch.bool):
-            digest.update(f"{found.dtype}{tuple(found.shape)}".encode())
-            digest.update(found.cpu().contiguous().numpy().tobytes())
+        digest.update(f"{found.dtype}{tuple(found.shape)}".encode())
+        if found.layout == torch.strided:
+            digest.update(found.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
         else:
-            digest.update(repr(bits_sum(found.cpu())).encode())
+            digest.update(repr(found.cpu().to_dense().tolist()).encode())
     return digest.hexdigest()
 
 

@@ -42,10 +42,11 @@ class EvalData:
         """
         self._scorer = scorer
         self._items = [mapped(item, lambda tensor: tensor.to(device)) for item in batches.items]
-        self._cut: dict[tuple[int | None, bool], tuple[Piece, ...]] = {}
+        self._as_came = self._weighed(self._items)
+        self._cut: tuple[tuple[int | None, bool], tuple[Piece, ...]] | None = None
         self.num_samples = sum(num_samples(item) for item in self._items)
         self.is_cuttable = may_cut and scorer.is_mean_of_samples and self._is_uniform()
-        if not self.pieces():
+        if not self._as_came:
             raise LandscapeError("No sample of the batches counts in the loss: all targets are ignored.")
 
     @property
@@ -75,20 +76,22 @@ class EvalData:
             batch_size: samples in a piece; None for the batches as they came.
             channels_last: whether inputs with channels have these last in memory.
         """
+        if batch_size is None and not channels_last:
+            return self._as_came
         key = (batch_size, channels_last)
-        if key not in self._cut:
-            items = self._items if batch_size is None else self._recut(batch_size)
-            if channels_last:
-                items = [mapped(item, _with_channels_last) for item in items]
-            pieces = [
-                Piece(batch=item, weight=self._scorer.weigh(item), num_samples=num_samples(item)) for item in items
-            ]
-            self._cut[key] = tuple(piece for piece in pieces if piece.weight > 0)
-        return self._cut[key]
+        if self._cut is None or self._cut[0] != key:
+            self._cut = None  # one copy of the data at a time
+            self._cut = (key, self._weighed(self._recut(batch_size, channels_last=channels_last)))
+        return self._cut[1]
 
     def forget_all_but(self, batch_size: int | None, *, channels_last: bool) -> None:
-        """Frees the cuts that were only tried."""
-        self._cut = {(batch_size, channels_last): self.pieces(batch_size, channels_last=channels_last)}
+        """Frees a cut that was only tried."""
+        if self._cut is not None and self._cut[0] != (batch_size, channels_last):
+            self._cut = None
+
+    def _weighed(self, items: Sequence[Any]) -> tuple[Piece, ...]:
+        pieces = [Piece(batch=item, weight=self._scorer.weigh(item), num_samples=num_samples(item)) for item in items]
+        return tuple(piece for piece in pieces if piece.weight > 0)
 
     def some(self, num: int) -> Any:
         """The first samples as one batch; only where batches may be cut."""
@@ -108,9 +111,13 @@ class EvalData:
             forms.add(tuple((tensor.shape[1:], tensor.dtype) for tensor in tensors))
         return len(forms) == 1
 
-    def _recut(self, size: int) -> list[Any]:
-        first = self._items[0]
-        columns = [torch.cat([item[i] for item in self._items]) for i in range(len(first))]
+    def _recut(self, size: int | None, *, channels_last: bool) -> list[Any]:
+        if size is None:
+            return [mapped(item, _with_channels_last) for item in self._items]
+        columns: list[torch.Tensor] = []
+        for i in range(len(self._items[0])):
+            column = torch.cat([item[i] for item in self._items])
+            columns.append(_with_channels_last(column) if channels_last else column)
         return [tuple(column[start : start + size] for column in columns) for start in range(0, len(columns[0]), size)]
 
 

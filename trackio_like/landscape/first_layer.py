@@ -72,6 +72,7 @@ class FirstLayers:
                 self._layers.append(layer)
                 self._output_bytes += output.numel() * output.element_size()
 
+        scorer(piece.batch)  # a scorer's first pass is over a copy
         handles = [part.register_forward_hook(seen) for part in scorer.model.modules() if _is_plain(part)]
         try:
             scorer(piece.batch)

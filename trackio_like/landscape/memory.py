@@ -83,6 +83,7 @@ def forward_memory(scorer: Scorer, data: EvalData) -> ForwardMemory:
         scorer: its model is lent.
         data: the data.
     """
+    scorer(data.some(1) if data.is_cuttable else data.pieces()[0].batch)  # a scorer's first pass is over a copy
     return _along(lambda batch: _peak(scorer, batch, scorer), data)
 
 
@@ -125,10 +126,10 @@ def second_derivatives(weights: Sequence[Weight]) -> Iterator[None]:
 
 def _along(peak: Callable[[Any], int], data: EvalData) -> ForwardMemory:
     """A line through what few samples take; what the first batch takes where batches may not be cut."""
+    few, more = _FEW
     if not data.is_cuttable:
         piece = data.pieces()[0]
         return ForwardMemory(fixed_bytes=0.0, bytes_per_sample=peak(piece.batch) / max(1, piece.num_samples))
-    few, more = _FEW
     if data.first_batch_size < more:
         return ForwardMemory(fixed_bytes=0.0, bytes_per_sample=peak(data.some(few)) / few)
     at_few, at_more = peak(data.some(few)), peak(data.some(more))

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - the name it has everywhere
 
-from trackio_like.landscape.batches import num_samples
+from trackio_like.landscape.batches import mapped, num_samples, tensors_of
 from trackio_like.landscape.errors import LandscapeError
 
 Precision = Literal["bf16"]
@@ -53,6 +53,7 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         self.model = model
         self.criterion = criterion
         self.loss_fn = loss_fn
+        self._writes_to_batches: bool | None = None
 
     @property
     def criterion_name(self) -> str:
@@ -68,6 +69,20 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         Raises:
             LandscapeError: no loss can be made of the batch and the model's output.
         """
+        if self._writes_to_batches is not False:
+            return self._of_copy(batch)
+        return self._of(batch)
+
+    def _of_copy(self, batch: Any) -> torch.Tensor:
+        """Some models normalise their input in place: the data would be others at each point."""
+        copy = mapped(batch, torch.clone)
+        versions = [tensor._version for tensor in tensors_of(copy)]  # noqa: SLF001 - counts writes
+        loss = self._of(copy)
+        if self._writes_to_batches is None:
+            self._writes_to_batches = versions != [tensor._version for tensor in tensors_of(copy)]  # noqa: SLF001
+        return loss
+
+    def _of(self, batch: Any) -> torch.Tensor:
         if self.loss_fn is not None:
             return _scalar(self.loss_fn(self.model, batch))
         args, kwargs, target = arguments(batch)
@@ -102,6 +117,8 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         """How much a batch counts in the mean: its targets where some are passed over, else its samples."""
         if self.loss_fn is not None:
             return float(num_samples(batch))
+        if getattr(self.criterion, "reduction", "mean") == "sum":
+            return 1.0  # it has counted the samples already
         _, _, target = arguments(batch)
         ignored = getattr(self.criterion, "ignore_index", IGNORED if self.criterion is None else None)
         if ignored is None or not isinstance(target, torch.Tensor) or target.is_floating_point():

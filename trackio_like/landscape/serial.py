@@ -37,14 +37,12 @@ class Mover:
             keeps_directions: False makes them anew at each point: slower, and they take no memory.
         """
         self._directions = (x, y)
-        self._keeps = keeps_directions
-        kept = [(weight, bits, x.of(weight), y.of(weight)) for weight, bits in zip(weights, centre, strict=True)]
         # What neither direction moves is never written.
-        self._moved = [
-            (weight, bits, (dx, dy) if keeps_directions else None)
-            for weight, bits, dx, dy in kept
-            if dx is not None or dy is not None
-        ]
+        self._moved: list[tuple[Weight, torch.Tensor, tuple[torch.Tensor | None, ...] | None]] = []
+        for weight, bits in zip(weights, centre, strict=True):
+            steps = (x.of(weight), y.of(weight))
+            if any(step is not None for step in steps):
+                self._moved.append((weight, bits, steps if keeps_directions else None))
 
     @property
     def num_moved(self) -> int:

@@ -64,6 +64,7 @@ def kept(
         with ExitStack() as stack:
             stack.enter_context(random_states_kept())
             num_off = stack.enter_context(foreign_hooks_off(module, keeps_all=keeps_hooks))
+            stack.enter_context(torch.inference_mode(mode=False))
             stack.enter_context(torch.no_grad())
             for part in module.modules():  # not `eval()`: a module may have made that its own
                 part.training = False
