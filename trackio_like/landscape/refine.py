@@ -14,7 +14,6 @@ import numpy as np
 from trackio_like.landscape.nested import (
     Cell,
     Cells,
-    Ints,
     as_cells,
     coarse_indices,
     crossings,
@@ -117,6 +116,7 @@ class _Work:
     def halve(self, view: View, is_marked_K: Bools, is_marked_L: Bools) -> None:
         """Puts lines into the marked intervals, into all that are left where little would be saved."""
         rows, cols = halves(view.rows_I, is_marked_K), halves(view.cols_J, is_marked_L)
+        assert rows or cols, "a cell that is not on lines of both axes has an interval to halve"
         num_rows, num_cols = view.z_RC.shape
         if (len(view.rows_I) + len(rows)) * (len(view.cols_J) + len(cols)) > MOST * num_rows * num_cols:
             rows, cols = nested_order(range(num_rows)), nested_order(range(num_cols))
@@ -149,23 +149,19 @@ def to_blame(view: View, tolerance: float) -> tuple[Bools, Bools]:
     A cell's error is shared out to the axes as its doubt is: a loss that is rough along x alone needs no more rows.
 
     Returns:
-        [K] and [L]; all True where every interval to blame is too narrow for another line.
+        [K] and [L]; at least one True, of an interval that has room for a line, where the view's error is above the
+        tolerance.
     """
-    shape, allowed = view.z_RC.shape, tolerance * view.extent
-    is_bad_RC = view.risk_RC > allowed
+    shape = view.z_RC.shape
+    risk_RC = view.risk_RC / view.extent
+    is_bad_RC = risk_RC > tolerance
     doubt_RC = view.doubt_rows_RC + view.doubt_cols_RC
     share_RC = np.divide(view.doubt_rows_RC, doubt_RC, out=np.full(shape, 0.5), where=doubt_RC > 0)
-    by_rows_RC = is_bad_RC & ((view.risk_RC * share_RC > allowed / 2) | (share_RC >= 0.5))
-    by_cols_RC = is_bad_RC & ((view.risk_RC * (1 - share_RC) > allowed / 2) | (share_RC <= 0.5))
+    by_rows_RC = is_bad_RC & ((risk_RC * share_RC > tolerance / 2) | (share_RC >= 0.5))
+    by_cols_RC = is_bad_RC & ((risk_RC * (1 - share_RC) > tolerance / 2) | (share_RC <= 0.5))
     is_marked_K = within(view.rows_I, shape[0]) @ by_rows_RC.any(axis=1).astype(np.int64) > 0
     is_marked_L = within(view.cols_J, shape[1]) @ by_cols_RC.any(axis=0).astype(np.int64) > 0
-    if not (_has_room(view.rows_I, is_marked_K) or _has_room(view.cols_J, is_marked_L)):
-        is_marked_K[:], is_marked_L[:] = True, True
     return is_marked_K, is_marked_L
-
-
-def _has_room(lines_K: Ints, is_marked_K: Bools) -> bool:
-    return len(lines_K) > 1 and bool((is_marked_K & (np.diff(lines_K) > 1)).any())
 
 
 __all__ = ["Measurer", "refine", "to_blame"]
