@@ -21,6 +21,7 @@ from trackio_like.landscape.options import Options
 from trackio_like.landscape.plan import Needs, SerialPlan, Way, chosen_chunk, serial_plan, vector_ways
 from trackio_like.landscape.plane import Plane, weights_of
 from trackio_like.landscape.planes import make_plane
+from trackio_like.landscape.ranks import Team
 from trackio_like.landscape.refine import refine
 from trackio_like.landscape.result import LossLandscape
 from trackio_like.landscape.scoring import Scorer, precision_of
@@ -81,22 +82,30 @@ class Evaluation:
         weights = weights_of(self.model, options)
         check_workers(options.workers, self.model)
         written = [weight.tensor for weight in weights]
+        team = Team.gather(self.model, self.batches, options)
+        self.batches = team.batches
         try:
             with (
                 threads_set(1 if options.workers else None),  # each process has one: they are as many as are wanted
+                team.buffers_shared(self.model),
                 kept(self.model, written=written, keeps_hooks=options.keep_hooks) as lent,
             ):
                 self._meta["num_hooks_off"] = lent.num_hooks_off
-                self._run(weights, lent, deadline_s)
+                self._run(weights, lent, deadline_s, team)
         finally:
+            team.end()
+            self._meta = team.meta | self._meta
             self._meta["seconds"] = round(time.monotonic() - self._started_s, 3)
 
-    def _run(self, weights: Sequence[Weight], lent: Lent, deadline_s: float | None) -> None:
+    def _run(self, weights: Sequence[Weight], lent: Lent, deadline_s: float | None, team: Team) -> None:
         options = self.options
         scorer = Scorer(self.model, criterion=options.criterion, loss_fn=options.loss_fn)
         device = weights[0].tensor.device
         data = EvalData(self.batches, scorer, device=device, may_cut=options.bn == "eval")
-        self._plane = plane = make_plane(self.model, tuple(weights), options, scorer=scorer, data=data)
+        self._plane = plane = team.plane(
+            lambda: make_plane(self.model, tuple(weights), options, scorer=scorer, data=data),
+            weights, is_computed=options.directions in ("hessian", "trajectory"),
+        )  # fmt: skip
         self._cells = cells = self._grid(plane)
         plan, needs = self._plan(scorer, data, plane, device)
         centre = self._centre(plane, weights, lent, device)
@@ -104,16 +113,22 @@ class Evaluation:
             scorer, data, plane.weights, (plane.x, plane.y), centre=centre, keeps_directions=plan.keeps_directions,
             bn=options.bn, precision=options.precision,
         )  # fmt: skip
-        self._choice = self._choose(evaluator, plan, needs, cells)
+        self._choice = team.choose(lambda: self._choose(evaluator, plan, needs, cells), plane, cells)
         data.forget_all_but(self._choice.way.batch_size, channels_last=self._choice.way.channels_last)
         self._describe(evaluator, device, data, scorer)
         local = LocalSource(evaluator, self._choice, plan.way, deadline_s=deadline_s)
-        num_workers = self._num_workers(evaluator, plan, needs)
+        ending = team.follow(local, cells)
+        if ending is not None:
+            self._cells = ending.cells
+            self._meta |= ending.meta
+            return
+        num_workers = self._num_workers(evaluator, plan, needs, is_shared=team.is_shared)
         try:
-            with Workers(local, num_workers) as source:
-                self._refine(source, cells)
+            with Workers(local, num_workers) as workers:
+                self._refine(team.source(local) if team.is_shared else workers, cells)
         except TimeIsUpError:
             self._meta["stopped"] = f"the time limit of {options.time_limit_s:g} s was reached"
+        team.finish(cells, self._meta)
 
     # -- the parts of a run --------------------------------------------------------------------------------------
 
@@ -130,9 +145,11 @@ class Evaluation:
         )
         self._meta["error_estimate"] = estimate.error
 
-    def _num_workers(self, evaluator: Evaluator, plan: SerialPlan, needs: Needs) -> int:
+    def _num_workers(self, evaluator: Evaluator, plan: SerialPlan, needs: Needs, *, is_shared: bool) -> int:
         wanted, way = self.options.workers, self._choice.way
-        if not wanted:
+        if wanted and is_shared:
+            self._choice.notes.append("the ranks of the job share the points, so no workers were started")
+        if not wanted or is_shared:
             return 0
         products = evaluator.first_layers(way).num_bytes if way.first_layer else 0
         num = affordable(

@@ -71,7 +71,7 @@ def kept(
             copies = dict(zip(map(id, tensors), backup, strict=True))
             yield Lent(num_hooks_off=num_off, backup=tuple(copies[id(tensor)] for tensor in written))
     finally:
-        _surely(restore)
+        surely(restore)
         if checksum(module) != before:
             raise NotRestoredError(
                 "The model's weights, buffers or flags are not what they were before. Do not go on training with them: "
@@ -79,7 +79,7 @@ def kept(
             )
 
 
-def _surely(action: Callable[[], None]) -> None:
+def surely(action: Callable[[], None]) -> None:
     """Does it all, also where Ctrl-C comes in the middle; that is raised afterwards."""
     interrupt: KeyboardInterrupt | None = None
     while True:
@@ -126,4 +126,4 @@ def bits_sum(tensor: torch.Tensor) -> tuple[object, ...]:
     return (*about, int(words.sum(dtype=torch.int64)))
 
 
-__all__ = ["Lent", "NotRestoredError", "bits_sum", "checksum", "kept"]
+__all__ = ["Lent", "NotRestoredError", "bits_sum", "checksum", "kept", "surely"]
