@@ -106,12 +106,13 @@ def difference(weights: Sequence[Weight], other: Mapping[str, torch.Tensor], *, 
 
     Args:
         weights: what moves.
-        other: by name, on any device.
+        other: by name, on any device; what is not there does not move.
         label: what the axis is called.
     """
     tensors = {
         weight.name: wide(other[weight.name].to(weight.tensor.device)) - wide(weight.tensor.detach())
         for weight in weights
+        if weight.name in other
     }
     return GivenDirection(label=label, tensors=tensors)
 

@@ -115,6 +115,12 @@ def named(model: nn.Module, weights: Sequence[Weight], direction: Any) -> dict[s
     """
     if hasattr(direction, "items"):
         by_name = dict(direction.items())
+        known = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+        if unknown := sorted(by_name.keys() - known):
+            raise LandscapeError(
+                f"The model has no parameter {', '.join(map(repr, unknown[:5]))}: give the direction's tensors by the "
+                "names of model.named_parameters()."
+            )
     else:
         names = [name for name, _ in model.named_parameters()]
         tensors = list(direction)
@@ -126,7 +132,7 @@ def named(model: nn.Module, weights: Sequence[Weight], direction: Any) -> dict[s
         by_name = dict(zip(names, tensors, strict=True))
     found: dict[str, torch.Tensor] = {}
     for weight in weights:
-        tensor = by_name.get(weight.name)
+        tensor = next((by_name[name] for name in (weight.name, *weight.aliases) if name in by_name), None)
         if tensor is None:
             continue
         if tensor.shape != weight.tensor.shape:

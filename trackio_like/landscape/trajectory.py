@@ -59,7 +59,11 @@ def read_steps(checkpoints: Any, weights: Sequence[Weight], *, names: set[str], 
     for label, source in pairs:
         state = matched(weights, read_state(source, names=names), of=f"the checkpoint {label!r}")
         found.append(
-            {weight.name: wide(state[weight.name].cpu()) - wide(weight.tensor.detach().cpu()) for weight in weights}
+            {
+                weight.name: wide(state.get(weight.name, weight.tensor).detach().cpu())
+                - wide(weight.tensor.detach().cpu())
+                for weight in weights
+            }
         )
     return Steps(labels_S=tuple(label for label, _ in pairs), differences_S=tuple(found))
 

@@ -6,13 +6,14 @@ O output channels (filters), F weights of a filter.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import torch
 from torch import nn
 
 from trackio_like.landscape.errors import LandscapeError
+from trackio_like.module_state.wrappers import without_wrappers
 
 Params = Literal["trainable", "all"]
 PARAMS: Final = ("trainable", "all")
@@ -31,13 +32,6 @@ _LAYERS: Final = (
 """Layers whose filters are told by their first axis (transposed ones aside), also where a filter is one number."""
 _SCALES: Final = frozenset({"gamma", "layer_scale", "scale", "gain", "weight_g"})
 """What scales are called that have two or more dimensions."""
-_WRAPPERS: Final = {
-    "OptimizedModule": "_orig_mod",  # torch.compile
-    "DistributedDataParallel": "module",
-    "DataParallel": "module",
-    "AveragedModel": "module",
-}
-"""What stands around a model, and where it keeps it; their collective calls and guards have no place here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +49,10 @@ class Weight:
     """The axes of `view` that one filter spans."""
     is_variance: bool = False
     """Whether it must not fall below 0."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the very same tensor; files may have it by one of these alone."""
+    is_optional: bool = False
+    """Whether state dicts leave it out on purpose."""
 
     def norms(self, values: torch.Tensor) -> torch.Tensor:
         """The Frobenius norm of each filter, in the shape of `view` with filters kept as 1.
@@ -71,8 +69,7 @@ def unwrapped(model: nn.Module) -> nn.Module:
     Raises:
         LandscapeError: its weights are spread over processes.
     """
-    while (inner := _WRAPPERS.get(type(model).__name__)) is not None and isinstance(getattr(model, inner), nn.Module):
-        model = getattr(model, inner)
+    model = without_wrappers(model)
     spread = type(model).__name__ == "FullyShardedDataParallel" or any(
         type(parameter).__name__ == "DTensor" or type(parameter.data).__name__ == "DTensor"
         for parameter in model.parameters()
@@ -104,8 +101,11 @@ def find_weights(model: nn.Module, *, params: Params = "trainable") -> list[Weig
             continue
         if not (parameter.is_floating_point() or parameter.is_complex()) or parameter.element_size() < 2:
             continue  # codes of quantised weights: there is nothing between them
-        owner, leaf = _owner(name, model, owners)
-        found.setdefault(_place(parameter), _weight(name, leaf, parameter, owner))
+        place = _place(parameter)
+        if place not in found:
+            found[place] = _weight(name, *_owner(name, model, owners), parameter)
+        elif found[place].tensor is parameter:
+            found[place] = replace(found[place], aliases=(*found[place].aliases, name))
     if not found:
         of = "trainable floating-point " if params == "trainable" else "floating-point "
         raise LandscapeError(f"The model has no {of}parameters, so there is nothing to move.")
@@ -115,10 +115,17 @@ def find_weights(model: nn.Module, *, params: Params = "trainable") -> list[Weig
 def find_buffers(model: nn.Module) -> list[Weight]:
     """The floating-point buffers of a model, such as running statistics, each storage once."""
     found: dict[tuple[object, ...], Weight] = {}
+    passing = {
+        f"{path}.{name}".removeprefix(".")
+        for path, part in model.named_modules(remove_duplicate=False)
+        for name in part._non_persistent_buffers_set  # noqa: SLF001 - torch has no other list of them
+    }
     for name, buffer in model.named_buffers(remove_duplicate=False):
         if buffer.is_floating_point() and buffer.element_size() >= 2 and buffer.numel():
             is_variance = name.endswith("running_var")
-            weight = Weight(name=name, tensor=buffer, is_filtered=False, is_variance=is_variance)
+            weight = Weight(
+                name=name, tensor=buffer, is_filtered=False, is_variance=is_variance, is_optional=name in passing
+            )
             found.setdefault(_place(buffer), weight)
     return list(found.values())
 
@@ -140,7 +147,7 @@ def _owner(name: str, model: nn.Module, owners: Mapping[str, nn.Module]) -> tupl
     return owners.get(layer.removesuffix("."), model), "weight_g" if has_gain and leaf == "original0" else what
 
 
-def _weight(name: str, leaf: str, tensor: torch.Tensor, owner: nn.Module) -> Weight:
+def _weight(name: str, owner: nn.Module, leaf: str, tensor: torch.Tensor) -> Weight:
     view, axes = _filters(tensor, owner)
     filter_size = 1
     for axis in axes:
@@ -177,7 +184,7 @@ def _filters(tensor: torch.Tensor, owner: nn.Module) -> tuple[tuple[int, ...], t
 
 
 def matched(weights: Iterable[Weight], state: Mapping[str, torch.Tensor], *, of: str) -> dict[str, torch.Tensor]:
-    """The other model's tensor for each weight, by name.
+    """The other model's tensor for each weight, by name; none for what state dicts leave out on purpose.
 
     Raises:
         LandscapeError: one is missing or has another shape.
@@ -185,9 +192,9 @@ def matched(weights: Iterable[Weight], state: Mapping[str, torch.Tensor], *, of:
     tensors: dict[str, torch.Tensor] = {}
     missing: list[str] = []
     for weight in weights:
-        other = state.get(weight.name)
+        other = next((state[name] for name in (weight.name, *weight.aliases) if name in state), None)
         if other is None:
-            missing.append(weight.name)
+            missing += [] if weight.is_optional else [weight.name]
         elif other.shape != weight.tensor.shape:
             raise LandscapeError(
                 f"{weight.name!r} has the shape {tuple(weight.tensor.shape)} in the model and {tuple(other.shape)} in "
