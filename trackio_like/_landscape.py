@@ -14,7 +14,7 @@ from trackio_like.datatypes.landscape import encode
 from trackio_like.errors import TrackioLikeError
 from trackio_like.landscape.errors import LandscapeError
 from trackio_like.landscape.result import LossLandscape
-from trackio_like.run.guard import Guard
+from trackio_like.run.guard import Guard, warn_user
 from trackio_like.run.objects import ObjectRun
 
 if TYPE_CHECKING:
@@ -152,9 +152,7 @@ def _evaluate(run: ObjectRun, guard: Guard, call: LandscapeCall) -> LossLandscap
     except Exception:
         raise
     except BaseException:  # Ctrl-C, or somebody ends the process: the model is put back, and the part is kept
-        found = evaluation.result()
-        if found is not None:
-            _store(run, found, call)
+        _store_part(run, evaluation, call)
         raise
     finally:
         if isinstance(watcher, _Bar):
@@ -163,6 +161,20 @@ def _evaluate(run: ObjectRun, guard: Guard, call: LandscapeCall) -> LossLandscap
     if found is None:
         raise LandscapeError("no point was measured; is time_limit_s= too short?")
     return found
+
+
+def _store_part(run: ObjectRun, evaluation: Evaluation, call: LandscapeCall) -> None:
+    try:
+        found = evaluation.result()
+        if found is not None:
+            _store(run, found, call)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it must not take the interrupt's place
+        warn_user(f"What was measured of {call.name!r} was not stored ({type(error).__name__}: {error}).")
+
+
+def forget(run: ObjectRun) -> None:
+    """Lets go of the batches of a run that is over: the process holds its runs to its end."""
+    _frozen.pop(run, None)
 
 
 def _evaluation_class(guard: Guard) -> type[Evaluation] | None:
@@ -247,4 +259,4 @@ def _is_function(progress: Any) -> TypeGuard[Callable[[int, int], Any]]:
     return callable(progress)
 
 
-__all__ = ["LandscapeCall", "log_landscape"]
+__all__ = ["LandscapeCall", "forget", "log_landscape"]

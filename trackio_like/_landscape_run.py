@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from trackio_like.landscape.budget import DEFAULT_MEMORY_BUDGET
+from trackio_like.run.core import FINISH_TIMEOUT_S
 from trackio_like.run.objects import ObjectRun
+
+_GLUE: Final = "trackio_like._landscape"
 
 
 class LandscapeRun(ObjectRun):
@@ -110,7 +114,7 @@ class LandscapeRun(ObjectRun):
         }
         try:
             # Loaded with the first landscape: it brings numpy and pyarrow, which training may do without.
-            glue = importlib.import_module("trackio_like._landscape")
+            glue = importlib.import_module(_GLUE)
             call = glue.LandscapeCall(
                 model_or_grid=model_or_grid,
                 loader=loader,
@@ -123,6 +127,24 @@ class LandscapeRun(ObjectRun):
             glue.log_landscape(self, self._guard, call)
         except Exception as error:  # noqa: BLE001 - as in log()
             self._failed("log_loss_landscape", error)
+
+    def finish(
+        self, state: str = "finished", *, error: str | None = None, timeout: float | None = FINISH_TIMEOUT_S
+    ) -> None:
+        """Records how the run ended and closes its journal; idempotent. Never raises.
+
+        Everything is on this machine's disk then. Where rows are sent to the Hub or a server, it waits until they have
+        arrived, and shows how far they are; the daemon sends what is left, also after this process ends.
+
+        Args:
+            state: finished, failed, terminated, cancelled, preempted, or a word of your own.
+            error: what ended it, where it failed.
+            timeout: seconds to wait at most for rows to arrive; 0 for not at all, None for as long as it takes.
+        """
+        glue = sys.modules.get(_GLUE)  # not loaded by a run that has no landscapes
+        if glue is not None:
+            glue.forget(self)
+        super().finish(state, error=error, timeout=timeout)
 
 
 __all__ = ["LandscapeRun"]

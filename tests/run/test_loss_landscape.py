@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 import weakref
+from collections import UserDict
 
 import numpy as np
 import pytest
@@ -173,6 +174,7 @@ def test_each_run_has_batches_of_its_own_and_they_go_with_it(root, model):
     assert all(run in _frozen for run in runs)
     for run in runs:
         run.finish()
+    assert not any(run in _frozen for run in runs)
 
 
 class Broken(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
@@ -252,6 +254,23 @@ def test_an_interrupt_passes_through_once_the_model_is_back_and_the_part_is_stor
     [found] = landscapes(run)
     assert 30 <= found.payload["num_measured"] < 121
     assert found.meta["is_complete"] is False
+
+
+def test_a_part_that_cannot_be_stored_does_not_take_the_interrupts_place(run, model):
+    class Odd(UserDict):
+        def keys(self):
+            raise OSError("odd")
+
+    def interrupt(num_measured, _num_planned):
+        if num_measured == 30:
+            raise KeyboardInterrupt
+
+    options = {"n": 11, "exact": True, "mode": "serial", "progress": interrupt, "meta": Odd(a=1)}
+    with (
+        pytest.warns(TrackioLikeWarning, match=r"was not stored \(OSError: odd\)"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        trackio.log_loss_landscape(model, Loader(), **options)
 
 
 def test_an_interrupt_before_the_first_point_stores_nothing(run):
