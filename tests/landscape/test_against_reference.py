@@ -40,10 +40,13 @@ def lent(case, *, seed=1, keeps_directions=True):
     """An evaluator of a case in its random plane, so that ways can be forced."""
     weights = find_weights(case.model)
     scorer = Scorer(case.model, criterion=case.criterion, loss_fn=case.loss_fn)
-    with kept(case.model, written=[weight.tensor for weight in weights]) as loan:
+    with kept(scorer, written=[weight.tensor for weight in weights]) as loan:
         data = EvalData(freeze(case.batches, num_batches=99), scorer, device=torch.device("cpu"))
         axes = (random_direction(weights, seed=seed, axis=0), random_direction(weights, seed=seed, axis=1))
-        yield Evaluator(scorer, data, weights, axes, centre=loan.backup, keeps_directions=keeps_directions)
+        yield Evaluator(
+            scorer, data, weights, axes, centre=loan.backup, keeps_directions=keeps_directions,
+            start_anew=loan.start_anew,
+        )  # fmt: skip
 
 
 def at_points(case, points=POINTS, *, seed=1):

@@ -34,6 +34,7 @@ class Evaluator:
         *,
         centre: Sequence[torch.Tensor],
         keeps_directions: bool,
+        start_anew: Callable[[], None],
         bn: BatchNormMode = "eval",
         precision: Precision | None = None,
     ) -> None:
@@ -46,6 +47,7 @@ class Evaluator:
             axes: the directions of x and y.
             centre: copies of the weights' tensors.
             keeps_directions: whether they stay in memory.
+            start_anew: undoes what forward passes changed: a point must not depend on those before it.
             bn: what becomes of batch norm statistics.
             precision: bf16, or None for the model's own.
         """
@@ -54,6 +56,7 @@ class Evaluator:
         self.bn = bn
         self.precision = precision
         self.device = weights[0].tensor.device
+        self._start_anew = start_anew
         self._weights = weights
         self._axes = axes
         self._mover = Mover(weights, *axes, centre=centre, keeps_directions=keeps_directions)
@@ -71,6 +74,7 @@ class Evaluator:
 
     def first_layers(self, way: Way) -> FirstLayers:
         """The layers whose products could be kept, for the pieces of a way; puts the model at the centre."""
+        self._start_anew()
         self._mover.move_to(0.0, 0.0)
         with precision_of(self.device, self.precision):
             return FirstLayers(self.scorer, self._pieces(way, None))
@@ -87,10 +91,11 @@ class Evaluator:
         with ExitStack() as stack:
             stack.enter_context(precision_of(self.device, self.precision))
             stack.enter_context(threads_set(way.num_threads))
+            self._start_anew()
             self._mover.move_to(0.0, 0.0)
             if way.mode == "vector":
                 plane = VectorPlane(self._weights, *self._axes)
-                yield lambda points: vector_losses(self.scorer, plane, pieces, points)
+                yield lambda points: self._vector(plane, pieces, points)
                 return
             if not way.first_layer:
                 yield lambda points: [self._serial(pieces, point) for point in points]
@@ -107,7 +112,12 @@ class Evaluator:
 
             yield losses
 
+    def _vector(self, plane: VectorPlane, pieces: Sequence[Piece], points: Sequence[Point]) -> list[float]:
+        self._start_anew()
+        return vector_losses(self.scorer, plane, pieces, points)
+
     def _serial(self, pieces: Sequence[Piece], point: Point) -> float:
+        self._start_anew()
         return serial_loss(self.scorer, self._mover, pieces, point, bn=self.bn)
 
     def _pieces(self, way: Way, max_samples: int | None) -> Sequence[Piece]:

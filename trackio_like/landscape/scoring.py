@@ -19,6 +19,7 @@ BatchNormMode = Literal["eval", "recalibrate"]
 BATCH_NORM_MODES: Final = ("eval", "recalibrate")
 IGNORED: Final = -100
 """The target that cross entropy passes over, as torch has it."""
+_STATISTICS: Final = ("running_mean", "running_var", "num_batches_tracked")
 _MAX_DOUBLE: Final = 1 << 20
 """Logits up to this many are summed in float64: a small loss is a difference of large numbers."""
 _MEANS: Final = (
@@ -29,6 +30,12 @@ _MEANS: Final = (
 
 Criterion = Callable[..., torch.Tensor]
 LossFunction = Callable[[nn.Module, Any], torch.Tensor]
+
+
+class _Known:
+    """What was found out about a model; no attribute of the scorer, for these are put back."""
+
+    writes_to_batches: bool | None = None
 
 
 class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
@@ -53,7 +60,7 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         self.model = model
         self.criterion = criterion
         self.loss_fn = loss_fn
-        self._writes_to_batches: bool | None = None
+        self._known = _Known()
 
     @property
     def criterion_name(self) -> str:
@@ -69,7 +76,7 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         Raises:
             LandscapeError: no loss can be made of the batch and the model's output.
         """
-        if self._writes_to_batches is not False:
+        if self._known.writes_to_batches is not False:
             return self._of_copy(batch)
         return self._of(batch)
 
@@ -78,8 +85,8 @@ class Scorer(nn.Module):  # type: ignore[misc]  # mypy does not follow torch
         copy = mapped(batch, torch.clone)
         versions = [tensor._version for tensor in tensors_of(copy)]  # noqa: SLF001 - counts writes
         loss = self._of(copy)
-        if self._writes_to_batches is None:
-            self._writes_to_batches = versions != [tensor._version for tensor in tensors_of(copy)]  # noqa: SLF001
+        if self._known.writes_to_batches is None:
+            self._known.writes_to_batches = versions != [tensor._version for tensor in tensors_of(copy)]  # noqa: SLF001
         return loss
 
     def _of(self, batch: Any) -> torch.Tensor:
@@ -221,7 +228,7 @@ def recalibrate(scorer: Scorer, batches: Sequence[Any]) -> None:
     """Takes the statistics of batch norm layers anew, as the mean over the batches.
 
     Args:
-        scorer: its model's buffers are written to.
+        scorer: its model's batch norm layers get other buffers.
         batches: on the model's device.
     """
     norms = [
@@ -231,6 +238,10 @@ def recalibrate(scorer: Scorer, batches: Sequence[Any]) -> None:
     ]
     momenta = [part.momentum for part in norms]
     for part in norms:
+        # Others in their place: a graph that waits for its backward pass may hold the model's own.
+        for name in _STATISTICS:
+            if (buffer := part._buffers.get(name)) is not None:  # noqa: SLF001
+                part._buffers[name] = torch.zeros_like(buffer)  # noqa: SLF001
         part.reset_running_stats()
         part.momentum = None  # a plain mean
         part.training = True

@@ -80,6 +80,7 @@ class Evaluation:
         self._started_s = time.monotonic()
         deadline_s = None if options.time_limit_s is None else self._started_s + options.time_limit_s
         weights = weights_of(self.model, options)
+        scorer = Scorer(self.model, criterion=options.criterion, loss_fn=options.loss_fn)
         check_workers(options.workers, self.model)
         written = [weight.tensor for weight in weights]
         team = Team.gather(self.model, self.batches, options)
@@ -88,18 +89,17 @@ class Evaluation:
             with (
                 threads_set(1 if options.workers else None),  # each process has one: they are as many as are wanted
                 team.buffers_shared(self.model),
-                kept(self.model, written=written, keeps_hooks=options.keep_hooks) as lent,
+                kept(scorer, written=written, keeps_hooks=options.keep_hooks) as lent,
             ):
                 self._meta["num_hooks_off"] = lent.num_hooks_off
-                self._run(weights, lent, deadline_s, team)
+                self._run(scorer, weights, lent, deadline_s, team)
         finally:
             team.end()
             self._meta = team.meta | self._meta
             self._meta["seconds"] = round(time.monotonic() - self._started_s, 3)
 
-    def _run(self, weights: Sequence[Weight], lent: Lent, deadline_s: float | None, team: Team) -> None:
+    def _run(self, scorer: Scorer, weights: Sequence[Weight], lent: Lent, deadline_s: float | None, team: Team) -> None:
         options = self.options
-        scorer = Scorer(self.model, criterion=options.criterion, loss_fn=options.loss_fn)
         device = weights[0].tensor.device
         data = EvalData(self.batches, scorer, device=device, may_cut=options.bn == "eval")
         self._plane = plane = team.plane(
@@ -111,7 +111,7 @@ class Evaluation:
         centre = self._centre(plane, weights, lent, device)
         evaluator = Evaluator(
             scorer, data, plane.weights, (plane.x, plane.y), centre=centre, keeps_directions=plan.keeps_directions,
-            bn=options.bn, precision=options.precision,
+            bn=options.bn, precision=options.precision, start_anew=lent.start_anew,
         )  # fmt: skip
         self._choice = team.choose(lambda: self._choose(evaluator, plan, needs, cells), plane, cells)
         data.forget_all_but(self._choice.way.batch_size, channels_last=self._choice.way.channels_last)

@@ -10,34 +10,31 @@ import numpy as np
 import torch
 from torch import nn
 
+from trackio_like.module_state.random_state import generator_undo
+
 _MAX_DEPTH: Final = 6
-_TABLES: Final = frozenset(
-    {
-        "_parameters", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
-        "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-    }
-)  # fmt: skip
-"""What somebody else looks after; `training` and the table of buffers are attributes like others."""
 
 
 class Attributes:
     """The attributes of a module and all modules in it, as they are now.
 
-    Seen are the attributes themselves, and what lists, dicts, sets, queues, arrays and tensors among them hold. What
+    Seen are the attributes themselves, and what lists, dicts, sets, queues, arrays, tensors and random generators
+    among them hold. What
     lies behind other objects is not: it may belong to somebody who goes on with it meanwhile.
     """
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, *, but: frozenset[str] = frozenset()) -> None:
         """Takes them down.
 
         Args:
             module: must live as long as this.
+            but: names of attributes of modules that are left alone.
         """
         self._undo: list[Callable[[], None]] = []
         self._seen: set[int] = set()
         self._owned = {id(tensor) for tensor in [*module.parameters(), *module.buffers()]}
         for part in module.modules():
-            self._take_mapping(part.__dict__, depth=0, skipped=_TABLES)
+            self._take_mapping(part.__dict__, depth=0, skipped=but)
 
     def put_back(self) -> None:
         """Undoes every change since."""
@@ -68,7 +65,9 @@ class Attributes:
                 for item in value:
                     self._take(item, depth + 1)
             case _:
-                pass
+                if (undo := generator_undo(value)) is not None:
+                    self._seen.add(id(value))
+                    self._undo.append(undo)
 
     def _take_mapping(self, mapping: dict[Any, Any], *, depth: int, skipped: frozenset[str]) -> None:
         self._seen.add(id(mapping))
@@ -87,9 +86,17 @@ def _mapping_undo(mapping: dict[Any, Any], skipped: frozenset[str]) -> Callable[
             return
         for key in [key for key in mapping if key not in skipped and key not in before]:
             del mapping[key]
-        mapping.update(before)
+        _assign(mapping, before)
+        if not skipped and list(mapping) != list(before):
+            mapping.clear()
+            _assign(mapping, before)
 
     return undo
+
+
+def _assign(mapping: dict[Any, Any], values: dict[Any, Any]) -> None:
+    for key in values:  # no `update`: counters add
+        mapping[key] = values[key]
 
 
 def _sequence_undo(sequence: Any) -> Callable[[], None]:
@@ -132,7 +139,9 @@ def _tensor_undo(tensor: torch.Tensor) -> Callable[[], None]:
 
     def undo() -> None:
         # Only where it differs: the tensor may be a part of a graph that waits for its backward pass.
-        if tensor.shape != before.shape or not same_bits(tensor.detach(), before):
+        if tensor.shape != before.shape:
+            tensor.data = before.clone()
+        elif not same_bits(tensor.detach(), before):
             tensor.data.copy_(before)
 
     return undo

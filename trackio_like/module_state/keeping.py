@@ -12,7 +12,7 @@ from torch import nn
 
 from trackio_like.module_state.attributes import Attributes
 from trackio_like.module_state.hooks import foreign_hooks_off
-from trackio_like.module_state.random_state import random_states_kept
+from trackio_like.module_state.random_state import random_states_undo
 
 
 class NotRestoredError(RuntimeError):
@@ -27,6 +27,8 @@ class Lent:
     """Hooks that only watch, and do not run meanwhile."""
     backup: tuple[torch.Tensor, ...]
     """Copies of `written`, on the CPU, in its order."""
+    start_anew: Callable[[], None]
+    """Undoes what forward passes changed of buffers and attributes, so that each begins where the first did."""
 
 
 @contextmanager
@@ -54,22 +56,27 @@ def kept(
     tensors = _distinct([*written, *module.buffers()])
     backup = [tensor.detach().to("cpu", copy=True) for tensor in tensors]
     attributes = Attributes(module)
+    random_states = random_states_undo()
 
     def restore() -> None:
         for tensor, bits in zip(tensors, backup, strict=True):
             tensor.data.copy_(bits)
         attributes.put_back()
+        random_states()
 
     try:
         with ExitStack() as stack:
-            stack.enter_context(random_states_kept())
             num_off = stack.enter_context(foreign_hooks_off(module, keeps_all=keeps_hooks))
             stack.enter_context(torch.inference_mode(mode=False))
             stack.enter_context(torch.no_grad())
             for part in module.modules():  # not `eval()`: a module may have made that its own
                 part.training = False
             copies = dict(zip(map(id, tensors), backup, strict=True))
-            yield Lent(num_hooks_off=num_off, backup=tuple(copies[id(tensor)] for tensor in written))
+            yield Lent(
+                num_hooks_off=num_off,
+                backup=tuple(copies[id(tensor)] for tensor in written),
+                start_anew=_beginning(module),
+            )
     finally:
         surely(restore)
         if checksum(module) != before:
@@ -77,6 +84,19 @@ def kept(
                 "The model's weights, buffers or flags are not what they were before. Do not go on training with them: "
                 "load your last checkpoint, and report this with the model's class."
             )
+
+
+def _beginning(module: nn.Module) -> Callable[[], None]:
+    buffers = [(buffer, buffer.detach().clone()) for buffer in _distinct(list(module.buffers()))]
+    # Whoever lent the module may answer in place of a layer meanwhile.
+    attributes = Attributes(module, but=frozenset({"forward"}))
+
+    def start_anew() -> None:
+        for buffer, bits in buffers:
+            buffer.data.copy_(bits)
+        attributes.put_back()
+
+    return start_anew
 
 
 def surely(action: Callable[[], None]) -> None:

@@ -14,15 +14,23 @@ import torch
 @contextmanager
 def random_states_kept() -> Iterator[None]:
     """What is drawn inside has not been drawn outside: Python, numpy, torch on the CPU and on devices in use."""
+    put_back = random_states_undo()
+    try:
+        yield
+    finally:
+        put_back()
+
+
+def random_states_undo() -> Callable[[], None]:
+    """What puts all generators back as they are now."""
     python = random.getstate()
     numpy = np.random.get_state()  # noqa: NPY002 - the old one is what is used
     cpu = torch.get_rng_state()
     # Asking a device that was never used would start it.
     cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() and torch.cuda.is_initialized() else None
     mps = torch.mps.get_rng_state() if torch.backends.mps.is_available() else None
-    try:
-        yield
-    finally:
+
+    def undo() -> None:
         random.setstate(python)
         np.random.set_state(numpy)  # noqa: NPY002
         torch.set_rng_state(cpu)
@@ -30,6 +38,8 @@ def random_states_kept() -> Iterator[None]:
             torch.cuda.set_rng_state_all(cuda)
         if mps is not None:
             torch.mps.set_rng_state(mps)
+
+    return undo
 
 
 def generator_undo(value: Any) -> Callable[[], None] | None:
@@ -62,4 +72,4 @@ def seed_all(seed: int) -> None:
     torch.manual_seed(seed)
 
 
-__all__ = ["generator_undo", "random_states_kept", "seed_all"]
+__all__ = ["generator_undo", "random_states_kept", "random_states_undo", "seed_all"]
