@@ -1,0 +1,203 @@
+"""The ways to run a model and look on: on the meta device, with fake tensors, for real."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import torch
+from torch import nn
+from torch.utils._pytree import tree_map_only
+
+from trackio_like.model.graph import TraceMode
+from trackio_like.model.trace.functions import Functions
+from trackio_like.model.trace.leftovers import Behind, alive
+from trackio_like.model.trace.ports import input_name
+from trackio_like.model.trace.shells import meta_stand_in, shell_of
+from trackio_like.model.trace.tape import EndOfTraceError
+from trackio_like.model.trace.tracer import Tracer
+from trackio_like.model.trace.values import named_tensors
+from trackio_like.module_state.keeping import kept
+
+_MAX_OUTPUTS: Final = 64
+
+
+@dataclass(slots=True, kw_only=True)
+class Pass:
+    """One pass through a model, as far as it went."""
+
+    mode: TraceMode
+    tracer: Tracer
+    error: str = ""
+    """Why it ended early; "" where it did not."""
+    is_limit: bool = False
+    """Whether that was a limit of ours."""
+    inputs: list[tuple[str, int]] = field(default_factory=list)
+    """Names and operations."""
+    outputs: list[tuple[str, int]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def num_ops(self) -> int:
+        """Operations that ran, inputs and outputs not counted."""
+        return len(self.tracer.tape.ops) - len(self.inputs) - len(self.outputs)
+
+
+def run_meta(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, max_ops: int, end_s: float) -> Pass:
+    """The model's shell on the meta device: nothing is computed, nothing of the model touched."""
+    tracer = Tracer(is_shell=True, is_real=False, max_ops=max_ops, end_s=end_s)
+    return _run_shell("meta", model, tracer, meta_stand_in, args, kwargs)
+
+
+def run_fake(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, max_ops: int, end_s: float) -> Pass:
+    """The same with fake tensors, which know their devices, and which more operators can do with."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    tracer = Tracer(is_shell=False, is_real=False, max_ops=max_ops, end_s=end_s)
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+
+        def stand_in(tensor: torch.Tensor) -> torch.Tensor:
+            fake = mode.from_tensor(tensor.detach(), static_shapes=True)
+            return nn.Parameter(fake, requires_grad=tensor.requires_grad) if isinstance(tensor, nn.Parameter) else fake
+
+        return _run_shell("fake", model, tracer, stand_in, args, kwargs)
+
+
+def run_real(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, max_ops: int, end_s: float) -> Pass:
+    """A real pass, without gradients; what it writes to the model is put back."""
+    tracer = Tracer(is_shell=False, is_real=True, max_ops=max_ops, end_s=end_s)
+    done = Pass(mode="hooks", tracer=tracer)
+    tensors = [*model.parameters(), *model.buffers()]
+    backups: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    owned = {tensor.untyped_storage()._cdata: tensor for tensor in tensors if tensor.layout == torch.strided}  # noqa: SLF001
+
+    def before_write(tensor: torch.Tensor) -> None:
+        mine = owned.get(tensor.untyped_storage()._cdata) if tensor.layout == torch.strided else None  # noqa: SLF001
+        if mine is not None and id(mine) not in backups:
+            backups[id(mine)] = (mine, mine.detach().clone())
+
+    tracer.before_write = before_write
+
+    with kept(model):
+        try:
+            tracer.take_parameters(tensors)
+            with _watched(model, tracer):
+                _call(done, model, args, kwargs)
+        finally:
+            for tensor, bits in backups.values():
+                tensor.data.copy_(bits)
+    return done
+
+
+def _run_shell(
+    mode: TraceMode, model: nn.Module, tracer: Tracer, stand_in: Callable[[torch.Tensor], torch.Tensor],
+    args: Sequence[Any], kwargs: Mapping[str, Any],
+) -> Pass:  # fmt: skip
+    done = Pass(mode=mode, tracer=tracer)
+    behind = Behind(model)
+    with shell_of(model, stand_in):
+        tracer.take_parameters([*model.parameters(), *model.buffers()])
+        copies: dict[int, torch.Tensor] = {}
+
+        def copy(tensor: torch.Tensor) -> torch.Tensor:
+            if id(tensor) not in copies:
+                copies[id(tensor)] = stand_in(tensor.detach())
+            return copies[id(tensor)]
+
+        shell_args, shell_kwargs = tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
+        with _watched(model, tracer):
+            _call(done, model, shell_args, shell_kwargs)
+        del shell_args, shell_kwargs
+        copies.clear()
+    _take_out_leftovers(done, behind)
+    return done
+
+
+def _take_out_leftovers(done: Pass, behind: Behind) -> None:
+    if not done.tracer.storages.ids():
+        return
+    gc.collect()
+    if left := done.tracer.storages.ids():
+        num_left = behind.take_out(alive(left))
+        if num_left:
+            done.notes.append(f"{num_left} tensors without numbers are still held outside the model, by a cache of code that it calls.")
+
+
+@contextmanager
+def _watched(model: nn.Module, tracer: Tracer) -> Iterator[None]:
+    """Tells the tracer of every call of a module in it; the fused paths, which call none, are off."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    changed: list[tuple[dict[str, Any], Any]] = []
+    nothing = object()
+    try:
+        torch.backends.mha.set_fastpath_enabled(False)
+        for path, part in model.named_modules():
+            if path and not isinstance(part, torch.jit.ScriptModule):
+                table = part.__dict__
+                changed.append((table, table.get("forward", nothing)))
+                table["forward"] = tracer.watched(part.forward, path)
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+        for table, own in changed:
+            if own is nothing:
+                table.pop("forward", None)
+            else:
+                table["forward"] = own
+
+
+def _call(done: Pass, model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Calls the model under the tracer. Whatever it raises, but Ctrl-C, is noted."""
+    tracer = done.tracer
+    entry = _innermost(model)
+    root = tracer.tape.begin("", 0)
+    result: Any = None
+    try:
+        for name, tensor in named_tensors((args, kwargs)):
+            done.inputs.append((input_name(entry, name), tracer.take_input(name, tensor)))
+        with ExitStack() as stack:
+            stack.enter_context(tracer)
+            stack.enter_context(Functions(tracer))
+            result = entry(*args, **kwargs)
+    except KeyboardInterrupt:
+        raise
+    except EndOfTraceError as error:
+        done.error, done.is_limit = str(error), True
+    except BaseException as error:  # noqa: BLE001  # a model may raise anything; none of it may end a training
+        done.error = _one_line(error)
+    call = tracer.tape.calls[root]
+    call.is_finished = not done.error
+    if not done.error:
+        outputs = [(name, tensor) for name, tensor in named_tensors(result) if "past_key_values" not in name]
+        for name, tensor in outputs[:_MAX_OUTPUTS]:
+            done.outputs.append((name or "output", tracer.take_output(name or "output", tensor)))
+        if len(outputs) > _MAX_OUTPUTS:
+            done.notes.append(f"Of {len(outputs)} outputs the first {_MAX_OUTPUTS} are shown.")
+    tracer.tape.end(root)
+
+
+def _innermost(model: nn.Module) -> nn.Module:
+    """What is called: of a wrapper for several devices or for the compiler, the model within."""
+    while type(model).__name__ in ("DistributedDataParallel", "DataParallel", "OptimizedModule"):
+        inner = getattr(model, "module", None) or getattr(model, "_orig_mod", None)
+        if not isinstance(inner, nn.Module):
+            break
+        model = inner
+    return model
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
+
+
+def deadline(time_limit_s: float) -> float:
+    """When a pass that begins now ends at the latest."""
+    return time.monotonic() + time_limit_s
+
+
+__all__ = ["Pass", "deadline", "run_fake", "run_meta", "run_real"]
