@@ -96,8 +96,8 @@ test("a point behind a ridge is not seen", () => {
 
 test("a surface has two triangles a cell, none at a cell without a number, and the colours of the scale", () => {
   const grid = gridFrom((x, y) => (x === -1 && y === -1 ? Infinity : x), 5);
-  const buffers = { positions: new Float32Array(75), colours: new Uint8Array(75), faces: new Uint32Array(150), lines: new Uint32Array(100) };
-  assert.deepEqual(fillCorners(buffers, grid), { numFaces: 15 * 6, numLines: 2 * 38 });
+  const buffers = { positions: new Float32Array(75), colours: new Uint8Array(75), faces: new Uint32Array(150), lines: new Uint32Array(100), dots: new Uint32Array(25) };
+  assert.deepEqual(fillCorners(buffers, grid), { numFaces: 15 * 6, numLines: 2 * 38, numDots: 24 });
   assert.ok(!buffers.faces.subarray(0, 90).includes(0));
   const scale = makeScale({ kind: "linear", min: -1, max: 1 });
   const box = boxOf(grid, scale, true);

@@ -1,7 +1,7 @@
 // Surfaces by WebGL, drawn into one context that all panels share. Loaded when a surface is first wanted.
 
 import {
-  BufferAttribute, BufferGeometry, Camera, ColorManagement, DoubleSide, LinearSRGBColorSpace, LineBasicMaterial, LineSegments, Mesh, MeshBasicMaterial, Scene, WebGLRenderer,
+  BufferAttribute, BufferGeometry, Camera, ColorManagement, DoubleSide, LinearSRGBColorSpace, LineBasicMaterial, LineSegments, Mesh, MeshBasicMaterial, Points, PointsMaterial, Scene, WebGLRenderer,
 } from "three";
 import { fillCorners, fillPoints } from "./relief.js";
 
@@ -9,6 +9,7 @@ import { fillCorners, fillPoints } from "./relief.js";
 ColorManagement.enabled = false;
 
 const [NEAR, FAR] = [0.1, 40];
+const DOTS = [{ color: 0x10141c, size: 5.6 }, { color: 0xffffff, size: 3.4 }];
 
 let shared = null;
 
@@ -37,7 +38,14 @@ export class Surface {
     this.camera.matrixAutoUpdate = false;
     this.mesh = new Mesh(new BufferGeometry(), new MeshBasicMaterial({ vertexColors: true, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 }));
     this.net = new LineSegments(new BufferGeometry(), new LineBasicMaterial({ vertexColors: true }));
-    for (const part of [this.mesh, this.net]) {
+    // A white dot on a dark one can be seen on every colour.
+    this.dots = DOTS.map(({ color }, i) => {
+      const dots = new Points(new BufferGeometry(), new PointsMaterial({ color, sizeAttenuation: false, depthWrite: false }));
+      dots.renderOrder = i + 1;
+      return dots;
+    });
+    this.parts = [this.mesh, this.net, ...this.dots];
+    for (const part of this.parts) {
       part.frustumCulled = false;
       this.scene.add(part);
     }
@@ -46,27 +54,32 @@ export class Surface {
   }
 
   /** Takes the points of a grid. Grids of one size share their buffers: only the numbers in them change. */
-  update({ grid, box, scale, colours, isNet }) {
+  update({ grid, box, scale, colours, isNet, hasDots }) {
     const { rows, cols } = grid;
     if (this.size !== `${rows} ${cols}`) this.build(rows, cols);
     fillPoints(this.buffers, grid, box, scale, colours);
-    const { numFaces, numLines } = fillCorners(this.buffers, grid);
-    for (const part of [this.mesh, this.net]) part.geometry.index.needsUpdate = true;
+    const { numFaces, numLines, numDots } = fillCorners(this.buffers, grid);
+    for (const part of this.parts) part.geometry.index.needsUpdate = true;
     for (const name of ["position", "color"]) this.mesh.geometry.attributes[name].needsUpdate = true;
     this.mesh.geometry.setDrawRange(0, numFaces);
     this.net.geometry.setDrawRange(0, numLines);
     this.mesh.visible = !isNet;
     this.net.visible = isNet;
+    for (const dots of this.dots) {
+      dots.geometry.setDrawRange(0, numDots);
+      dots.visible = hasDots;
+    }
   }
 
   build(rows, cols) {
     const num = rows * cols;
     this.size = `${rows} ${cols}`;
     this.numBuilt++;
-    this.buffers = { positions: new Float32Array(3 * num), colours: new Uint8Array(3 * num), faces: new Uint32Array(6 * num), lines: new Uint32Array(4 * num) };
+    this.buffers = { positions: new Float32Array(3 * num), colours: new Uint8Array(3 * num), faces: new Uint32Array(6 * num), lines: new Uint32Array(4 * num), dots: new Uint32Array(num) };
     const position = new BufferAttribute(this.buffers.positions, 3);
     const color = new BufferAttribute(this.buffers.colours, 3, true);
-    for (const [part, corners] of [[this.mesh, this.buffers.faces], [this.net, this.buffers.lines]]) {
+    const { faces, lines, dots } = this.buffers;
+    for (const [part, corners] of [[this.mesh, faces], [this.net, lines], ...this.dots.map((part) => [part, dots])]) {
       part.geometry.dispose();
       part.geometry = new BufferGeometry();
       part.geometry.setAttribute("position", position);
@@ -90,12 +103,13 @@ export class Surface {
     this.camera.projectionMatrixInverse.copy(this.camera.projectionMatrix).invert();
     this.camera.matrix.set(right[0], up[0], back[0], eye[0], right[1], up[1], back[1], eye[1], right[2], up[2], back[2], eye[2], 0, 0, 0, 1);
     this.camera.updateMatrixWorld(true);
+    for (const [i, part] of this.dots.entries()) part.material.size = DOTS[i].size * ratio;
     gl.render(this.scene, this.camera);
     return gl.domElement;
   }
 
   dispose() {
-    for (const part of [this.mesh, this.net]) {
+    for (const part of this.parts) {
       part.geometry.dispose();
       part.material.dispose();
     }

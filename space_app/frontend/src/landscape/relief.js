@@ -1,6 +1,6 @@
 // A landscape as a surface in a box around the origin: sizes, heights, what a ray meets. Pure.
 
-import { colourAt } from "./colourmaps.js";
+import { slot } from "./colourmaps.js";
 import { between, KIND } from "./grid.js";
 
 /** Half the box's height; its longer side reaches from -1 to 1. */
@@ -41,42 +41,41 @@ export function fillPoints({ positions, colours: bytes }, grid, box, scale, colo
       positions[3 * i + 2] = kind[i] === KIND.value ? box.toZ(z[i]) : 0;
     }
   }
+  // Neighbours without a number lend no slope; the point itself stands in for them.
+  const near = (i, other) => (kind[other] === KIND.value ? other : i);
   for (let r = 0, i = 0; r < rows; r++) {
     for (let c = 0; c < cols; c++, i++) {
-      const share = kind[i] === KIND.value ? scale.share(z[i]) : 0;
-      const light = shade(positions, kind, r, c, rows, cols);
-      const rgb = colourAt(colours, share);
-      for (let k = 0; k < 3; k++) bytes[3 * i + k] = rgb[k] * light;
+      if (kind[i] !== KIND.value) continue;
+      const zx = slope(positions, c > 0 ? near(i, i - 1) : i, c + 1 < cols ? near(i, i + 1) : i, 0);
+      const zy = slope(positions, r > 0 ? near(i, i - cols) : i, r + 1 < rows ? near(i, i + cols) : i, 1);
+      const light = lit(zx, zy);
+      const at = 3 * slot(scale.share(z[i]));
+      for (let k = 0; k < 3; k++) bytes[3 * i + k] = colours[at + k] * light;
     }
   }
 }
 
-const LIGHT = [-0.42, -0.52, 0.744];
+function slope(positions, from, to, axis) {
+  const run = positions[3 * to + axis] - positions[3 * from + axis];
+  return run ? (positions[3 * to + 2] - positions[3 * from + 2]) / run : 0;
+}
 
-/** How brightly a point is lit: mostly evenly, so that a colour stays the scale's. */
-function shade(positions, kind, r, c, rows, cols) {
-  const i = r * cols + c;
-  const slope = (before, after) => {
-    const [a, b] = [kind[before] === KIND.value ? before : i, kind[after] === KIND.value ? after : i];
-    return [a, b];
-  };
-  const [left, right] = slope(c > 0 ? i - 1 : i, c + 1 < cols ? i + 1 : i);
-  const [low, high] = slope(r > 0 ? i - cols : i, r + 1 < rows ? i + cols : i);
-  const dx = positions[3 * right] - positions[3 * left];
-  const dy = positions[3 * high + 1] - positions[3 * low + 1];
-  const zx = dx ? (positions[3 * right + 2] - positions[3 * left + 2]) / dx : 0;
-  const zy = dy ? (positions[3 * high + 2] - positions[3 * low + 2]) / dy : 0;
-  const lit = (LIGHT[2] - zx * LIGHT[0] - zy * LIGHT[1]) / Math.sqrt(1 + zx * zx + zy * zy);
-  return 0.76 + 0.24 * Math.max(0, Math.min(1, 0.18 + 0.82 * lit));
+const [LIGHT_X, LIGHT_Y, LIGHT_Z] = [-0.42, -0.52, 0.744];
+
+/** How brightly a slope is lit: mostly evenly, so that a colour stays the scale's. */
+function lit(zx, zy) {
+  const facing = (LIGHT_Z - zx * LIGHT_X - zy * LIGHT_Y) / Math.sqrt(1 + zx * zx + zy * zy);
+  return 0.76 + 0.24 * Math.max(0, Math.min(1, 0.18 + 0.82 * facing));
 }
 
 /**
- * Corners of the triangles, and of the net's lines; cells with a corner that is no number are holes.
- * @param {{faces: Uint32Array, lines: Uint32Array}} buffers
- * @returns {{numFaces: number, numLines: number}} how many entries are used.
+ * Corners of the triangles, ends of the net's lines, and the measured points; cells with a corner that is no number are
+ * holes.
+ * @param {{faces: Uint32Array, lines: Uint32Array, dots: Uint32Array}} buffers
+ * @returns {{numFaces: number, numLines: number, numDots: number}} how many entries are used.
  */
-export function fillCorners({ faces, lines }, { rows, cols, kind }) {
-  let [f, l] = [0, 0];
+export function fillCorners({ faces, lines, dots }, { rows, cols, kind, measured }) {
+  let [f, l, d] = [0, 0, 0];
   const isSolid = (i) => kind[i] === KIND.value;
   // Of a fine grid every few lines are enough to see its shape.
   const stride = Math.max(1, Math.round(Math.max(rows, cols) / 60));
@@ -84,15 +83,20 @@ export function fillCorners({ faces, lines }, { rows, cols, kind }) {
     for (let c = 0; c < cols; c++) {
       const i = r * cols + c;
       if (!isSolid(i)) continue;
+      if (measured[i]) dots[d++] = i;
       const [hasRight, hasUp] = [c + 1 < cols && isSolid(i + 1), r + 1 < rows && isSolid(i + cols)];
       if (hasRight && (r % stride === 0 || r === rows - 1)) [lines[l++], lines[l++]] = [i, i + 1];
       if (hasUp && (c % stride === 0 || c === cols - 1)) [lines[l++], lines[l++]] = [i, i + cols];
       if (!hasRight || !hasUp || !isSolid(i + cols + 1)) continue;
-      [faces[f++], faces[f++], faces[f++]] = [i, i + 1, i + cols + 1];
-      [faces[f++], faces[f++], faces[f++]] = [i, i + cols + 1, i + cols];
+      faces[f++] = i;
+      faces[f++] = i + 1;
+      faces[f++] = i + cols + 1;
+      faces[f++] = i;
+      faces[f++] = i + cols + 1;
+      faces[f++] = i + cols;
     }
   }
-  return { numFaces: f, numLines: l };
+  return { numFaces: f, numLines: l, numDots: d };
 }
 
 /** The height of the surface above a place of the floor; NaN in a hole and outside. */

@@ -1,8 +1,8 @@
 // The surface in its box: walls with ticks behind it, names of axes, marks and the path on it.
 
 import { lens } from "./camera.js";
-import { drawBar, drawDots, drawMarks, drawPath, margins } from "./decor.js";
-import { KIND, lossAt } from "./grid.js";
+import { drawBar, drawMarks, drawPath, margins } from "./decor.js";
+import { lossAt } from "./grid.js";
 import { axisTicks, isSameKind } from "./plane.js";
 import { boxOf, isSeen } from "./relief.js";
 import { scaleLabels } from "./scale.js";
@@ -24,10 +24,10 @@ export function paintSurface(pen, picture) {
   const box = boxOf(grid, scale, isEqual);
   const view = lens(camera, area);
   drawBox(pen, { box, view, scale, payload, look });
-  const key = [scale, colours, settings.wire, isEqual];
+  const key = [scale, colours, settings.wire, settings.dots, isEqual];
   const known = filled.get(surface);
   if (known?.grid !== grid || known.key.some((value, i) => value !== key[i])) {
-    surface.update({ grid, box, scale, colours, isNet: settings.wire });
+    surface.update({ grid, box, scale, colours, isNet: settings.wire, hasDots: settings.dots });
     filled.set(surface, { grid, key });
   }
   pen.picture(surface.draw(view, pen.ratio ?? 2), area.left, area.top, area.width, area.height);
@@ -36,13 +36,6 @@ export function paintSurface(pen, picture) {
     const point = [box.toX(x), box.toY(y), Number.isFinite(loss) ? box.toZ(loss) : -box.halfZ];
     return { ...view.project(point), point, isSeen: settings.wire || isSeen(grid, box, view.eye, point) };
   };
-  if (settings.dots) {
-    drawDots(pen, grid, (i) => {
-      if (grid.kind[i] !== KIND.value) return null;
-      const { px, py, isSeen: isShown } = place(grid.x[i % grid.cols], grid.y[Math.floor(i / grid.cols)]);
-      return isShown ? [px, py] : null;
-    }, { isOnMap: true, look });
-  }
   if (settings.marks) drawNamed(pen, { grid, payload, place, view, box, look, area });
   drawBar(pen, { ...area, height: area.height - 12 }, { scale, colours, levels: [], look });
   return { area, box, lens: view, place };
