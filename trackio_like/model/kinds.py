@@ -1,5 +1,7 @@
-"""What kind of thing each module is: from the bases of its class and from what it is made of, never from its class's name
-alone."""
+"""What kind of thing each module is.
+
+It follows from the bases of its class and from what it is made of, never from the name of its class alone.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,14 @@ _EPS: Final = ("eps", "epsilon", "variance_epsilon", "norm_eps", "layer_norm_eps
 _ACT_CLASS: Final = re.compile(r"(ReLU6?|GELU|SiLU|Swish|Mish|Sigmoid|Tanh|Softmax|GLU|Activation)\d?$", re.IGNORECASE)
 _HEADS: Final = ("num_heads", "n_heads", "n_head", "heads", "num_attention_heads", "nhead", "num_head")
 _Q: Final = re.compile(
-    r"^(w_?q|q|q_?(proj|lin|linear|dense|a_proj|b_proj)|query(_?(proj|layer|projection))?|to_q|lin_q|fc_q)$", re.I
-)  # noqa: E501
+    r"^(w_?q|q|q_?(proj|lin|linear|dense|a_proj|b_proj)|query(_?(proj|layer|projection))?|to_q|lin_q|fc_q)$",
+    re.IGNORECASE,
+)
 _K: Final = re.compile(
     r"^(w_?k|k|k_?(proj|lin|linear|dense)|key(_?(proj|layer|projection))?|to_k|lin_k|fc_k|kv_a_proj\w*|kv_proj|to_kv|w_?kv|kv)$",
-    re.I,
-)  # noqa: E501
-_FUSED: Final = re.compile(r"(^|_)(qkv|kqv|qkvz|query_key_value|c_attn|q_k_v)($|_|proj)|^wqkv$", re.I)
+    re.IGNORECASE,
+)
+_FUSED: Final = re.compile(r"(^|_)(qkv|kqv|qkvz|query_key_value|c_attn|q_k_v)($|_|proj)|^wqkv$", re.IGNORECASE)
 _PLAIN: Final = frozenset({"act", "norm", "pool", "other"})
 """Kinds that go with anything."""
 
@@ -61,10 +64,8 @@ def kinds_of(folded: Folded, mixtures: Mapping[Node, Mixture]) -> list[Kind]:
     parts = _parts_of_mixtures(mixtures)
     for at in range(len(folded.shown) - 1, -1, -1):
         shown = folded.shown[at]
-        inner = [(folded.shown[child], kinds[child]) for child in shown.children]
-        if at == 0 and inner:
-            kinds[at] = "container"
-        elif shown.is_group:
+        inner = _inner(folded, kinds, at)
+        if (at == 0 and inner) or shown.is_group:
             kinds[at] = "container"
         elif shown.node.source in mixtures or shown.node.source in parts:
             kinds[at] = "moe"
@@ -76,8 +77,7 @@ def kinds_of(folded: Folded, mixtures: Mapping[Node, Mixture]) -> list[Kind]:
 
 
 def leaf_kind(node: Node) -> Kind | None:
-    """The kind of a module by the bases of its class, or for one without modules in it by its own tensors; None where
-    these do not say."""
+    """The kind of a module by the bases of its class, or by its own tensors; None where these do not say."""
     module = node.module
     for bases, kind in _BASES:
         if isinstance(module, bases):
@@ -136,21 +136,34 @@ def _kind(node: Node, inner: Sequence[tuple[Shown, Kind]]) -> Kind:
         return known
     if not inner:
         return "other"
-    is_attention = _is_attention(node)
-    if is_attention:
+    if _is_attention(node):
         return "attention"
-    found = [kind for shown, kind in inner for _ in range(1 if shown.repeat is None else 2)]
-    if "block" in found or any(shown.is_group for shown, _ in inner):
-        return "container"
-    if "container" in found and not {"attention", "mlp", "moe"} & set(found):
-        return "container"
+    found = [kind for shown, kind in inner for _ in range(shown.repeat.count if shown.repeat else 1)]
     telling = [kind for kind in found if kind not in _PLAIN]
+    if "container" in found or telling.count("block") > 1 or any(shown.is_group for shown, _ in inner):
+        return "container"
+    if "block" in telling:
+        is_layer = not isinstance(node.module, nn.Sequential) and "embedding" not in telling
+        stands_here = any(kind == "block" for shown, kind in inner if shown.node.parent is node)
+        return "block" if is_layer and stands_here else "container"
     if not telling:
         return "norm" if set(found) == {"norm"} else "container" if isinstance(node.module, nn.Sequential) else "other"
-    return _by_parts(node, found, telling)
+    return _by_parts(node, telling)
 
 
-def _by_parts(node: Node, found: Sequence[Kind], telling: Sequence[Kind]) -> Kind:
+def _inner(folded: Folded, kinds: Sequence[Kind], at: int) -> list[tuple[Shown, Kind]]:
+    """What is in a module, lists of modules taken apart: they are no step of their own."""
+    found: list[tuple[Shown, Kind]] = []
+    for child in folded.shown[at].children:
+        shown = folded.shown[child]
+        if isinstance(shown.node.module, (nn.ModuleList, nn.ModuleDict)) and kinds[child] == "container":
+            found.extend((folded.shown[part], kinds[part]) for part in shown.children)
+        else:
+            found.append((shown, kinds[child]))
+    return found
+
+
+def _by_parts(node: Node, telling: Sequence[Kind]) -> Kind:
     sorts = set(telling)
     num_linear = telling.count("linear") + telling.count("head")
     if sorts <= {"attention", "linear"} and telling.count("attention") == 1 and num_linear <= 1:
@@ -167,7 +180,6 @@ def _by_parts(node: Node, found: Sequence[Kind], telling: Sequence[Kind]) -> Kin
         return "mlp" if not isinstance(node.module, nn.Sequential) else "container"
     if isinstance(node.module, nn.Sequential) and sorts == {"attention"}:
         return "container"
-    del found
     return "block"
 
 

@@ -13,7 +13,8 @@ from trackio_like.model.tree import Node
 
 _TOP_K: Final = (
     "top_k", "topk", "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "experts_per_tok",
-    "moe_top_k", "moe_k", "moe_topk", "num_selected_experts", "n_activated_experts", "num_experts_per_topk", "router_top_k",
+    "moe_top_k", "moe_k", "moe_topk", "num_selected_experts", "n_activated_experts", "num_experts_per_topk",
+    "router_top_k",
 )  # fmt: skip
 _TOP_K_HERE: Final = (*_TOP_K, "k")
 """Also by a name that means other things elsewhere."""
@@ -64,6 +65,26 @@ def find_mixture(node: Node) -> Mixture | None:
     return None
 
 
+def find_mixtures(nodes: Iterable[Node]) -> dict[Node, Mixture]:
+    """All mixtures of experts; what holds the experts of one is none itself.
+
+    Args:
+        nodes: a parent before its children.
+    """
+    found: dict[Node, Mixture] = {}
+    known: dict[str, bool] = {}
+    experts: set[Node] = set()
+    for node in nodes:
+        if node.same_as is not None or node in experts or known.get(node.fingerprint) is False:
+            continue
+        mixture = find_mixture(node)
+        known[node.fingerprint] = mixture is not None
+        if mixture is not None:
+            found[node] = mixture
+            experts.update(mixture.experts)
+    return found
+
+
 def _pools(node: Node) -> Iterator[tuple[int, tuple[Node, ...]]]:
     """What may hold experts, and how many."""
     for child in node.children:
@@ -92,7 +113,7 @@ def _num_stacked(node: Node, owner: Node) -> int:
 
 def _mixture(node: Node, num_experts: int, experts: tuple[Node, ...]) -> Mixture | None:
     routers = _routers(node, num_experts, experts)
-    is_own = any(_chooses(e.shape, num_experts) for e in node.entries if e.is_weight)
+    is_own = any(_chooses(e.shape, num_experts) and "bias" not in e.name for e in node.entries if e.is_weight)
     if not routers and not is_own:
         return None
     router = routers[0] if routers else None
@@ -180,4 +201,4 @@ def _values(node: Node, names: Iterable[str]) -> Iterator[int]:
             yield value
 
 
-__all__ = ["Mixture", "find_mixture"]
+__all__ = ["Mixture", "find_mixture", "find_mixtures"]
