@@ -2,3 +2,8 @@
 
 A model goes in, with the arguments of one call; a `Trace` comes out, and the model is what it was before. Needs torch.
 """
+
+from trackio_like.model.trace.ladder import trace_model
+from trackio_like.model.trace.records import ModuleCall, Trace, TracedEdge, TracedOp
+
+__all__ = ["ModuleCall", "Trace", "TracedEdge", "TracedOp", "trace_model"]

@@ -45,7 +45,9 @@ def _unique(args: Sequence[Any], _kwargs: dict[str, Any]) -> Any:
 
 def _unique_dim(args: Sequence[Any], _kwargs: dict[str, Any]) -> Any:
     data, size = args[0], args[0].shape[args[1]]
-    return data.new_empty(data.shape), *(torch.empty((size,), dtype=torch.int64, device=args[0].device) for _ in range(2))
+    return data.new_empty(data.shape), *(
+        torch.empty((size,), dtype=torch.int64, device=args[0].device) for _ in range(2)
+    )
 
 
 def _bincount(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -106,7 +108,9 @@ def without_masks(args: Sequence[Any]) -> tuple[Sequence[Any], int]:
     for index in args[1]:
         if isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8):
             num_masks += 1
-            indices += [torch.empty((index.numel(),), dtype=torch.int64, device=index.device) for _ in range(index.dim())]
+            indices += [
+                torch.empty((index.numel(),), dtype=torch.int64, device=index.device) for _ in range(index.dim())
+            ]
         else:
             indices.append(index)
     return (args[0], indices, *args[2:]), num_masks

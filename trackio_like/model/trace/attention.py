@@ -21,6 +21,8 @@ class Core:
     value: int
     key_shape: tuple[int, ...]
     value_shape: tuple[int, ...]
+    dtype: str
+    """Of keys and values."""
     is_causal: bool
 
 
@@ -29,7 +31,7 @@ def cores(flow: Flow) -> Iterator[Core]:
     for index, op in enumerate(flow.ops):
         if op.kind == "attention" and len(op.sources) >= 3:
             (query, _), (key, of_key), (value, of_value) = flow.sources[index][:3]
-            yield Core(index, query, key, value, of_key.shape, of_value.shape, op.is_causal)
+            yield Core(index, query, key, value, of_key.shape, of_value.shape, op.dtype, op.is_causal)
         elif op.name in ("_softmax", "_safe_softmax") and (found := _taken_apart(flow, index)) is not None:
             yield found
 
@@ -46,7 +48,7 @@ def _taken_apart(flow: Flow, softmax: int) -> Core | None:
         return None
     value, of_value = others[-1]
     key_shape = (*of_key.shape[:-2], of_key.shape[-1], of_key.shape[-2])  # it was transposed for the product
-    return Core(scores, query, key, value, key_shape, of_value.shape, is_causal=False)
+    return Core(scores, query, key, value, key_shape, of_value.shape, flow.ops[scores].dtype, is_causal=False)
 
 
 def _product(flow: Flow, start: int, *, backwards: bool) -> int:

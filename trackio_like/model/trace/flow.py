@@ -31,7 +31,11 @@ class Flow:
         ]
         """Of each operation: what it got, each with its producer here, -1 for a constant."""
         self.parents: list[tuple[int, ...]] = [
-            tuple(dict.fromkeys(producer for producer, _ in sources if 0 <= producer < index and self.ops[producer].is_data))
+            tuple(
+                dict.fromkeys(
+                    producer for producer, _ in sources if 0 <= producer < index and self.ops[producer].is_data
+                )
+            )
             for index, sources in enumerate(self.sources)
         ]
         """Of each operation: the earlier ones that made data for it."""

@@ -49,7 +49,9 @@ def _attention(tracer: Tracer, func: Any, args: Any, kwargs: dict[str, Any]) -> 
 
 def _recurrent(tracer: Tracer, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     name = func.__name__
-    is_packed = isinstance(args[1], torch.Tensor) and not isinstance(args[2], bool) and isinstance(args[3], (list, tuple))
+    is_packed = (
+        isinstance(args[1], torch.Tensor) and not isinstance(args[2], bool) and isinstance(args[3], (list, tuple))
+    )
     data, state, weights = args[0], args[2 if is_packed else 1], args[3 if is_packed else 2]
     is_both_ways = bool(args[8 if is_packed else 7] if len(args) > 7 else kwargs.get("bidirectional", False))
     states = state if isinstance(state, (list, tuple)) else (state,)

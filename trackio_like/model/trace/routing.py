@@ -8,7 +8,17 @@ from trackio_like.model.trace.flow import Flow
 
 _CHOICES = frozenset({"topk", "max", "argmax"})
 _COMBINES = frozenset(
-    {"sum", "index_add", "index_add_", "scatter_add", "scatter_add_", "scatter_reduce", "index_put", "index_put_", "bmm"}
+    {
+        "sum",
+        "index_add",
+        "index_add_",
+        "scatter_add",
+        "scatter_add_",
+        "scatter_reduce",
+        "index_put",
+        "index_put_",
+        "bmm",
+    }
 )
 _MAX_STEPS = 32
 _MAX_EXPERTS = 4096

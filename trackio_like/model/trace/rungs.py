@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,10 +19,10 @@ from trackio_like.model.trace.ports import input_name
 from trackio_like.model.trace.shells import meta_stand_in, shell_of
 from trackio_like.model.trace.tape import EndOfTraceError
 from trackio_like.model.trace.tracer import Tracer
-from trackio_like.model.trace.values import named_tensors
+from trackio_like.model.trace.values import named_tensors, tensors_io
 from trackio_like.module_state.keeping import kept
 
-_MAX_OUTPUTS: Final = 64
+_MAX_OUTPUTS = 64
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,9 +46,22 @@ class Pass:
         return len(self.tracer.tape.ops) - len(self.inputs) - len(self.outputs)
 
 
-def run_meta(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, max_ops: int, end_s: float) -> Pass:
-    """The model's shell on the meta device: nothing is computed, nothing of the model touched."""
-    tracer = Tracer(is_shell=True, is_real=False, max_ops=max_ops, end_s=end_s)
+def run_meta(
+    model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, max_ops: int, end_s: float,
+    skipped: Mapping[str, str] | None = None,
+) -> Pass:  # fmt: skip
+    """The model's shell on the meta device: nothing is computed, nothing of the model touched.
+
+    Args:
+        model: the model.
+        args: what it is called with by position.
+        kwargs: by name.
+        max_ops: see `Tape`.
+        end_s: see `Tracer`.
+        skipped: modules that do not run, by path, each with the path of one before it whose results stand for its own.
+            With it, calls of modules are all that is written down.
+    """
+    tracer = Tracer(is_shell=True, is_real=False, max_ops=max_ops, end_s=end_s, skipped=skipped)
     return _run_shell("meta", model, tracer, meta_stand_in, args, kwargs)
 
 
@@ -113,6 +125,7 @@ def _run_shell(
             _call(done, model, shell_args, shell_kwargs)
         del shell_args, shell_kwargs
         copies.clear()
+        tracer.forget()
     _take_out_leftovers(done, behind)
     return done
 
@@ -124,7 +137,9 @@ def _take_out_leftovers(done: Pass, behind: Behind) -> None:
     if left := done.tracer.storages.ids():
         num_left = behind.take_out(alive(left))
         if num_left:
-            done.notes.append(f"{num_left} tensors without numbers are still held outside the model, by a cache of code that it calls.")
+            done.notes.append(
+                f"{num_left} tensors without numbers are still held outside the model, by a cache of code that it calls."
+            )
 
 
 @contextmanager
@@ -158,7 +173,8 @@ def _call(done: Pass, model: nn.Module, args: Sequence[Any], kwargs: Mapping[str
     result: Any = None
     try:
         for name, tensor in named_tensors((args, kwargs)):
-            done.inputs.append((input_name(entry, name), tracer.take_input(name, tensor)))
+            shown = input_name(entry, name)
+            done.inputs.append((shown, tracer.take_input(shown, tensor)))
         with ExitStack() as stack:
             stack.enter_context(tracer)
             stack.enter_context(Functions(tracer))
@@ -171,7 +187,9 @@ def _call(done: Pass, model: nn.Module, args: Sequence[Any], kwargs: Mapping[str
         done.error = _one_line(error)
     call = tracer.tape.calls[root]
     call.is_finished = not done.error
-    if not done.error:
+    call.inputs, _ = tensors_io((args, kwargs))
+    call.outputs, call.out_bytes = tensors_io(result)
+    if not done.error and not tracer.is_outline:
         outputs = [(name, tensor) for name, tensor in named_tensors(result) if "past_key_values" not in name]
         for name, tensor in outputs[:_MAX_OUTPUTS]:
             done.outputs.append((name or "output", tracer.take_output(name or "output", tensor)))
@@ -195,9 +213,4 @@ def _one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
 
 
-def deadline(time_limit_s: float) -> float:
-    """When a pass that begins now ends at the latest."""
-    return time.monotonic() + time_limit_s
-
-
-__all__ = ["Pass", "deadline", "run_fake", "run_meta", "run_real"]
+__all__ = ["Pass", "run_fake", "run_meta", "run_real"]

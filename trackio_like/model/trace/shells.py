@@ -35,7 +35,12 @@ def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[None]:
     """
     attributes = Attributes(model)
     parts = list(model.modules())
-    tables = [(part, name, dict(table)) for part in parts for name in _TABLES if isinstance(table := part.__dict__.get(name), dict)]
+    tables = [
+        (part, name, dict(table))
+        for part in parts
+        for name in _TABLES
+        if isinstance(table := part.__dict__.get(name), dict)
+    ]
     classes = [(part, type(part), _lazy_tables(part)) for part in parts if _is_lazy(part)]
     try:
         with ExitStack() as stack:
@@ -65,7 +70,9 @@ def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[None]:
 def _put_back(part: nn.Module, tables: dict[str, dict[Any, Any]]) -> None:
     for name, before in tables.items():
         table = part.__dict__.get(name)
-        if isinstance(table, dict) and (list(table) != list(before) or any(table[key] is not before[key] for key in before)):
+        if isinstance(table, dict) and (
+            list(table) != list(before) or any(table[key] is not before[key] for key in before)
+        ):
             table.clear()
             table.update(before)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
@@ -24,7 +24,9 @@ _META: Final = torch.device("meta")
 class Tracer(TorchDispatchMode):
     """Writes onto a tape what happens while it is entered."""
 
-    def __init__(self, *, is_shell: bool, is_real: bool, max_ops: int, end_s: float) -> None:
+    def __init__(
+        self, *, is_shell: bool, is_real: bool, max_ops: int, end_s: float, skipped: Mapping[str, str] | None = None
+    ) -> None:
         """Prepares one pass.
 
         Args:
@@ -32,6 +34,7 @@ class Tracer(TorchDispatchMode):
             is_real: numbers are there, so that nothing is assumed.
             max_ops: see `Tape`.
             end_s: when the pass ends at the latest, in seconds of `time.monotonic()`.
+            skipped: see `run_meta`.
         """
         super().__init__()
         self.tape = Tape(max_ops)
@@ -43,7 +46,11 @@ class Tracer(TorchDispatchMode):
         self.before_write: Callable[[torch.Tensor], None] | None = None
         """Told of parameters and buffers before something is written to them."""
         self._failure: BaseException | None = None
-        self._quiet = 0
+        self.is_outline = skipped is not None
+        """Whether calls are all that is written down."""
+        self._skipped = skipped or {}
+        self._stands_for = dict.fromkeys(self._skipped.values())
+        self._quiet = int(self.is_outline)
         self._end_s = end_s
 
     def take_parameters(self, tensors: Iterable[torch.Tensor]) -> None:
@@ -54,6 +61,8 @@ class Tracer(TorchDispatchMode):
 
     def take_input(self, name: str, tensor: torch.Tensor) -> int:
         """This goes into the model; gives its operation's position."""
+        if self.is_outline:
+            return -1
         shape, dtype = tuple(tensor.shape), dtype_name(tensor.dtype)
         known = self.storages.find(tensor)
         if known is not None and known.producer != CONSTANT:
@@ -76,6 +85,8 @@ class Tracer(TorchDispatchMode):
         """A module's forward that tells when it begins and ends."""
 
         def watched_forward(*args: Any, **kwargs: Any) -> Any:
+            if path in self._skipped:
+                return self._stands_for[self._skipped[path]]
             position = self.tape.begin(path, self.storages.live_bytes)
             call = self.tape.calls[position]
             call.inputs, _ = tensors_io((args, kwargs) if kwargs else args)
@@ -89,6 +100,8 @@ class Tracer(TorchDispatchMode):
             call.outputs, call.out_bytes = tensors_io(result)
             call.is_finished = True
             self.tape.end(position)
+            if path in self._stands_for:
+                self._stands_for[path] = result
             return result
 
         watched_forward.__wrapped__ = forward  # type: ignore[attr-defined]  # its signature is what is asked for
@@ -115,6 +128,10 @@ class Tracer(TorchDispatchMode):
             is_causal = bool(kwargs.get("is_causal", len(args) > 5 and args[5]))
             self._write(name, kind_of(name), inputs, made, [], macs, is_causal=is_causal)
         return result
+
+    def forget(self) -> None:
+        """Lets go of results that stand for others'."""
+        self._stands_for.clear()
 
     def assume(self) -> None:
         """Something that depends on data is assumed."""
@@ -288,8 +305,7 @@ class Tracer(TorchDispatchMode):
     def _note_peak(self) -> None:
         if self.tape.stack:
             call = self.tape.calls[self.tape.stack[-1]]
-            if self.storages.live_bytes > call.peak_bytes:
-                call.peak_bytes = self.storages.live_bytes
+            call.peak_bytes = max(call.peak_bytes, self.storages.live_bytes)
 
 
 def _safe_macs(about: Operator, args: Any, outputs: list[torch.Tensor]) -> int:
