@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import torch
 from torch import nn
+from torch.utils._pytree import tree_flatten
 
 from trackio_like.model.facts import number
 
@@ -20,76 +21,13 @@ _IMAGE: Final = {1: 64, 2: 64, 3: 32}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Spec:
-    """A tensor that goes into a model."""
-
-    shape: tuple[int, ...]
-    dtype: torch.dtype
-    dims: tuple[str, ...]
-    """Names of sizes that may be others: `B` batch, `T` length, `S` length of the source; "" for the rest."""
-    high: int = 0
-    """Integers are below it."""
-    value: torch.Tensor | None = None
-    """The tensor that was given."""
-
-    def tensor(self, device: torch.device | str) -> torch.Tensor:
-        """The tensor that was given, as it is; else one made on the device. No random generator of others is used."""
-        if self.value is not None:
-            return self.value
-        if self.dtype.is_floating_point or self.dtype.is_complex:
-            if torch.device(device).type == "meta":
-                return torch.empty(self.shape, dtype=self.dtype, device=device)
-            generator = torch.Generator().manual_seed(0)
-            return torch.randn(self.shape, generator=generator, dtype=torch.float32).to(device, self.dtype)
-        return torch.zeros(self.shape, dtype=self.dtype, device=device)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Inputs:
-    """The arguments of one call; tensors in them are `Spec`."""
+    """The arguments of one call."""
 
     args: tuple[Any, ...] = ()
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What was assumed about them."""
-
-    @property
-    def specs(self) -> list[Spec]:
-        """All tensors."""
-        found: list[Spec] = []
-        _mapped((self.args, dict(self.kwargs)), lambda spec: found.append(spec))
-        return found
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Sizes by name; the first where a name has several."""
-        found: dict[str, int] = {}
-        for spec in self.specs:
-            for name, size in zip(spec.dims, spec.shape, strict=True):
-                if name:
-                    found.setdefault(name, size)
-        return found
-
-    def made(self, device: torch.device | str = "meta") -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments and keyword arguments with tensors; those that were given are on the device where they were."""
-        args, kwargs = _mapped((self.args, dict(self.kwargs)), lambda spec: spec.tensor(device))
-        return args, kwargs
-
-    def resized(self, sizes: Mapping[str, int]) -> Inputs:
-        """The same with other sizes of some names; tensors that were given are replaced by made ones.
-
-        Args:
-            sizes: by name; other names stay.
-        """
-
-        def other(spec: Spec) -> Spec:
-            shape = tuple(
-                sizes.get(name, size) if name else size for name, size in zip(spec.dims, spec.shape, strict=True)
-            )
-            return spec if shape == spec.shape else replace(spec, shape=shape, value=None)
-
-        args, kwargs = _mapped((self.args, dict(self.kwargs)), other)
-        return Inputs(args=args, kwargs=kwargs, notes=self.notes)
 
 
 def given_inputs(example: Any) -> Inputs:
@@ -112,19 +50,11 @@ def given_inputs(example: Any) -> Inputs:
             args, kwargs = tuple(example), {}
         case _:
             args, kwargs = (example,), {}
-    tensors: list[torch.Tensor] = []
-    _mapped((args, kwargs), lambda tensor: tensors.append(tensor), of=torch.Tensor)
-    if not tensors:
+    if not any(isinstance(value, torch.Tensor) for value in tree_flatten((args, kwargs))[0]):
         raise ValueError(
             f"example_inputs is a {type(example).__name__} without a tensor in it; give a tensor, a tuple of "
             "arguments, a dict of keyword arguments, or ((arguments), {keyword arguments})."
         )
-    named = _named_axes(tensors)
-    args, kwargs = _mapped(
-        (args, kwargs),
-        lambda tensor: Spec(shape=tuple(tensor.shape), dtype=tensor.dtype, dims=named[id(tensor)], value=tensor),
-        of=torch.Tensor,
-    )
     return Inputs(args=args, kwargs=kwargs)
 
 
@@ -139,36 +69,28 @@ def shaped_inputs(model: nn.Module, input_shape: Any) -> Inputs:
         ValueError: it is no shape.
     """
     shapes = checked_shapes(input_shape)
-    if (from_config := config_inputs(model, shapes)) is not None:
+    if (from_config := _config_inputs(model, shapes)) is not None:
         return from_config
-    first = first_layer(model)
-    if isinstance(first, nn.Embedding | nn.EmbeddingBag):
-        dtype, high = torch.int64, first.num_embeddings
-    else:
-        dtype, high = _dtype(model), 0
-    empty = [torch.empty(shape, dtype=dtype, device="meta") for shape in shapes]
-    named = _named_axes(empty)
-    specs = [Spec(shape=tuple(t.shape), dtype=dtype, dims=named[id(t)], high=high) for t in empty]
-    return Inputs(args=tuple(specs))
+    is_index = isinstance(_first_layer(model), nn.Embedding | nn.EmbeddingBag)
+    dtype = torch.int64 if is_index else _dtype(model)
+    return Inputs(args=tuple(_tensor(model, shape, dtype) for shape in shapes))
 
 
 def guessed_inputs(model: nn.Module) -> Inputs | None:
     """Arguments by what a model says about itself; None where it says nothing that helps."""
-    if (from_config := config_inputs(model, None)) is not None:
+    if (from_config := _config_inputs(model, None)) is not None:
         return from_config
-    first, dtype = first_layer(model), _dtype(model)
     if isinstance(model, nn.Transformer):
-        is_first = bool(getattr(model, "batch_first", False))
-        shapes = [(BATCH, length, model.d_model) if is_first else (length, BATCH, model.d_model) for length in (16, 12)]
-        names = [("B", name, "") if is_first else (name, "B", "") for name in ("S", "T")]
-        specs = tuple(Spec(shape=s, dtype=dtype, dims=n) for s, n in zip(shapes, names, strict=True))
-        return Inputs(args=specs, notes=("The inputs were chosen by d_model.",))
-    guess = _by_first_layer(first)
+        lengths = (16, 12)
+        shapes = [(BATCH, n, model.d_model) if model.batch_first else (n, BATCH, model.d_model) for n in lengths]
+        args = tuple(_tensor(model, shape, _dtype(model)) for shape in shapes)
+        return Inputs(args=args, notes=("The inputs were chosen by d_model.",))
+    guess = _by_first_layer(_first_layer(model))
     if guess is None or len(_required(model)) > 1:
         return None
-    shape, dims, high = guess
-    spec = Spec(shape=shape, dtype=torch.int64 if high else dtype, dims=dims, high=high)
-    return Inputs(args=(spec,), notes=(f"The input was chosen by the first layer: {list(shape)}.",))
+    shape, is_index = guess
+    args = (_tensor(model, shape, torch.int64 if is_index else _dtype(model)),)
+    return Inputs(args=args, notes=(f"The input was chosen by the first layer: {list(shape)}.",))
 
 
 def checked_shapes(input_shape: Any) -> list[tuple[int, ...]]:
@@ -190,7 +112,7 @@ def checked_shapes(input_shape: Any) -> list[tuple[int, ...]]:
     )
 
 
-def first_layer(model: nn.Module) -> nn.Module | None:
+def _first_layer(model: nn.Module) -> nn.Module | None:
     """The first module with parameters, as they are registered."""
     for module in model.modules():
         if module._parameters and any(value is not None for value in module._parameters.values()):  # noqa: SLF001
@@ -198,7 +120,7 @@ def first_layer(model: nn.Module) -> nn.Module | None:
     return None
 
 
-def config_inputs(model: nn.Module, shapes: Sequence[tuple[int, ...]] | None) -> Inputs | None:
+def _config_inputs(model: nn.Module, shapes: Sequence[tuple[int, ...]] | None) -> Inputs | None:
     """Arguments of a model of `transformers`, by its configuration; None for any other model.
 
     Args:
@@ -211,75 +133,66 @@ def config_inputs(model: nn.Module, shapes: Sequence[tuple[int, ...]] | None) ->
     config, main = getattr(model, "config", None), getattr(model, "main_input_name", None)
     if not hasattr(config, "model_type") or not isinstance(main, str):
         return None
-    names = _accepted(model)
     shape = None if shapes is None else shapes[0]
-    made = dict(_config_specs(model, config, main, names, shape))
+    made = dict(_config_shapes(model, config, main, shape))
     if not made:
         return None
     wanted = made.get(main)
-    if shape is not None and wanted is not None and len(wanted.shape) != len(shape):
+    if shape is not None and wanted is not None and len(wanted) != len(shape):
         raise ValueError(
-            f"input_shape={shape} does not fit: {type(model).__name__} takes {main} of {len(wanted.shape)} dimensions, "
-            f"such as {wanted.shape}."
+            f"input_shape={shape} does not fit: {type(model).__name__} takes {main} of {len(wanted)} dimensions, "
+            f"such as {wanted}."
         )
-    return Inputs(kwargs=made)
+    return Inputs(
+        kwargs={
+            name: _tensor(model, sizes, torch.int64 if name.endswith("_ids") else _dtype(model))
+            for name, sizes in made.items()
+        }
+    )
 
 
-def _config_specs(
-    model: nn.Module, config: Any, main: str, names: set[str], shape: tuple[int, ...] | None
-) -> Iterator[tuple[str, Spec]]:
+def _config_shapes(
+    model: nn.Module, config: Any, main: str, shape: tuple[int, ...] | None
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    names = _accepted(model)
     text, vision = getattr(config, "text_config", None) or config, getattr(config, "vision_config", None) or config
     is_pair = bool(getattr(config, "is_encoder_decoder", False)) and "decoder_input_ids" in names
-    dtype = _dtype(model)
     batch = shape[0] if shape else BATCH
     longest = number(getattr(text, "max_position_embeddings", None)) or number(getattr(text, "n_positions", None))
     length = shape[1] if shape and main == "input_ids" and len(shape) > 1 else min(LENGTH, longest or LENGTH)
-    high = number(getattr(text, "vocab_size", None)) or 2
-    if main == "pixel_values" and "pixel_values" in names:
-        yield main, _pixels(vision, batch, dtype, shape)
+    if main == "pixel_values" and main in names:
+        yield main, _fitting(shape, _pixels(vision, batch))
     elif main in ("input_features", "input_values"):
-        yield main, _sound(config, main, batch, dtype, shape)
+        yield main, _fitting(shape, _sound(config, main, batch))
     elif "input_ids" in names:
-        dims = ("B", "S") if is_pair else ("B", "T")
-        yield "input_ids", Spec(shape=(batch, length), dtype=torch.int64, dims=dims, high=high)
+        yield "input_ids", (batch, length)
         is_dual = hasattr(config, "vision_config") and hasattr(config, "text_config") and not _generates(model)
         if is_dual and "pixel_values" in names:
-            yield "pixel_values", _pixels(vision, batch, dtype, None)
+            yield "pixel_values", _pixels(vision, batch)
     if is_pair:
         limit = number(getattr(config, "max_target_positions", None)) or length
-        yield (
-            "decoder_input_ids",
-            Spec(shape=(batch, min(length, limit)), dtype=torch.int64, dims=("B", "T"), high=high),
-        )
+        yield "decoder_input_ids", (batch, min(length, limit))
 
 
-def _pixels(config: Any, batch: int, dtype: torch.dtype, shape: tuple[int, ...] | None) -> Spec:
+def _fitting(given: tuple[int, ...] | None, usual: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that was given where it is of the same kind; the usual one else, which says what was expected."""
+    return given if given is not None and len(given) == len(usual) else usual
+
+
+def _pixels(config: Any, batch: int) -> tuple[int, ...]:
     channels = number(getattr(config, "num_channels", None)) or 3
     size = getattr(config, "image_size", None)
-    sides = (
-        (size, size)
-        if number(size)
-        else tuple(size)
-        if isinstance(size, tuple | list) and len(size) == 2
-        else (224, 224)
-    )
+    side = number(size) or 224
+    sides = tuple(size) if isinstance(size, tuple | list) and len(size) == 2 else (side, side)
     frames = number(getattr(config, "num_frames", None))
-    found = (batch, frames, channels, *sides) if frames else (batch, channels, *sides)
-    found = shape if shape is not None else found
-    return Spec(shape=found, dtype=dtype, dims=("B", *[""] * (len(found) - 1)))
+    return (batch, frames, channels, *sides) if frames else (batch, channels, *sides)
 
 
-def _sound(config: Any, main: str, batch: int, dtype: torch.dtype, shape: tuple[int, ...] | None) -> Spec:
+def _sound(config: Any, main: str, batch: int) -> tuple[int, ...]:
     mels, source = number(getattr(config, "num_mel_bins", None)), number(getattr(config, "max_source_positions", None))
-    if shape is not None:
-        found = shape
-    elif main == "input_features":
-        found = (batch, mels or 80, 2 * (source or 1500))  # two frames become one position
-    elif mels:
-        found = (batch, number(getattr(config, "max_length", None)) or 1024, mels)
-    else:
-        found = (batch, 16_000)
-    return Spec(shape=found, dtype=dtype, dims=("B", *[""] * (len(found) - 1)))
+    if main == "input_features":
+        return (batch, mels or 80, 2 * (source or 1500))  # two frames become one position
+    return (batch, number(getattr(config, "max_length", None)) or 1024, mels) if mels else (batch, 16_000)
 
 
 def _generates(model: nn.Module) -> bool:
@@ -287,22 +200,28 @@ def _generates(model: nn.Module) -> bool:
     return bool(can()) if callable(can) else False
 
 
-def _by_first_layer(first: nn.Module | None) -> tuple[tuple[int, ...], tuple[str, ...], int] | None:
-    """Shape, names of its sizes and a bound of the integers, by the layer that takes the input."""
+def _by_first_layer(first: nn.Module | None) -> tuple[tuple[int, ...], bool] | None:
+    """A shape by the layer that takes the input, and whether it takes whole numbers."""
     if isinstance(first, nn.Embedding):
-        return (BATCH, 16), ("B", "T"), first.num_embeddings
-    if isinstance(first, nn.modules.conv._ConvNd):  # noqa: SLF001
+        return (BATCH, 16), True
+    if isinstance(first, nn.modules.conv._ConvNd):  # noqa: SLF001 - the one base of all convolutions
         num_dims = len(first.kernel_size)
-        shape = (BATCH, first.in_channels, *[_IMAGE[num_dims]] * num_dims)
-        return (shape, ("B", *[""] * (num_dims + 1)), 0) if first.in_channels else None
+        return ((BATCH, first.in_channels, *[_IMAGE[num_dims]] * num_dims), False) if first.in_channels else None
     if isinstance(first, nn.RNNBase):
-        is_first = first.batch_first
-        dims = ("B", "T", "") if is_first else ("T", "B", "")
-        return ((BATCH, 16, first.input_size) if is_first else (16, BATCH, first.input_size)), dims, 0
-    if isinstance(first, nn.TransformerEncoderLayer | nn.MultiheadAttention):
-        return None
+        return ((BATCH, 16, first.input_size) if first.batch_first else (16, BATCH, first.input_size)), False
     width = number(getattr(first, "in_features", None)) if first is not None else 0
-    return ((BATCH, width), ("B", ""), 0) if width else None
+    return ((BATCH, width), False) if width else None
+
+
+def _tensor(model: nn.Module, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """A tensor on the model's device; none of the random generators of others is used."""
+    device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+    if device.type == "meta":
+        return torch.empty(shape, dtype=dtype, device=device)
+    if not dtype.is_floating_point:
+        return torch.zeros(shape, dtype=dtype, device=device)
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(shape, generator=generator).to(device, dtype)
 
 
 def _required(model: nn.Module) -> list[str]:
@@ -326,41 +245,4 @@ def _dtype(model: nn.Module) -> torch.dtype:
     return next(found, torch.get_default_dtype())
 
 
-def _named_axes(tensors: Sequence[torch.Tensor]) -> dict[int, tuple[str, ...]]:
-    """Names of sizes: the batch is the first axis that all share, the length the next of sequences."""
-    shapes = [tuple(t.shape) for t in tensors if t.ndim]
-    batch_axis = 0
-    if len(shapes) > 1 and len({shape[0] for shape in shapes}) > 1:
-        is_second = all(len(shape) > 1 for shape in shapes) and len({shape[1] for shape in shapes}) == 1
-        batch_axis = 1 if is_second else -1
-    lengths: dict[int, str] = {}
-    found: dict[int, tuple[str, ...]] = {}
-    for tensor in tensors:
-        names = [""] * tensor.ndim
-        if tensor.ndim > batch_axis >= 0:
-            names[batch_axis] = "B"
-        is_sequence = tensor.ndim == 3 or (tensor.ndim == 2 and not tensor.is_floating_point())
-        if is_sequence and batch_axis >= 0:
-            axis = 1 - batch_axis
-            names[axis] = lengths.setdefault(tensor.shape[axis], "TSUV"[min(len(lengths), 3)])
-        found[id(tensor)] = tuple(names)
-    return found
-
-
-def _mapped(value: Any, change: Callable[[Any], Any], *, of: type = Spec) -> Any:
-    """The same nested value with each object of a class changed."""
-    if isinstance(value, of):
-        return change(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_mapped(item, change, of=of) for item in value))
-    if isinstance(value, tuple | list):
-        return type(value)(_mapped(item, change, of=of) for item in value)
-    if isinstance(value, dict):
-        return {key: _mapped(item, change, of=of) for key, item in value.items()}
-    return value
-
-
-__all__ = [
-    "BATCH", "LENGTH", "Inputs", "Spec", "checked_shapes", "config_inputs", "first_layer", "given_inputs",
-    "guessed_inputs", "shaped_inputs",
-]  # fmt: skip
+__all__ = ["BATCH", "LENGTH", "Inputs", "checked_shapes", "given_inputs", "guessed_inputs", "shaped_inputs"]
