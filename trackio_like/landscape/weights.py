@@ -90,13 +90,15 @@ def find_weights(model: nn.Module, *, params: Params = "trainable") -> list[Weig
         params: `trainable` for those that are trained, or `all`.
 
     Raises:
-        LandscapeError: there is none, or one is lazy.
+        LandscapeError: there is none, or one has no values yet.
     """
     owners = dict(model.named_modules(remove_duplicate=False))
     found: dict[tuple[object, ...], Weight] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise LandscapeError(f"The parameter {name!r} has no shape yet: run the model once before.")
+        if parameter.device.type == "meta":
+            raise LandscapeError(f"The parameter {name!r} has no values (device meta): load the model's weights first.")
         if params == "trainable" and not parameter.requires_grad:
             continue
         if not (parameter.is_floating_point() or parameter.is_complex()) or parameter.element_size() < 2:

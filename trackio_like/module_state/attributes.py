@@ -95,8 +95,8 @@ def _mapping_undo(mapping: dict[Any, Any], skipped: frozenset[str]) -> Callable[
 
 
 def _assign(mapping: dict[Any, Any], values: dict[Any, Any]) -> None:
-    for key in values:  # no `update`: counters add
-        mapping[key] = values[key]
+    for key, value in values.items():
+        mapping[key] = value  # noqa: PERF403 - no `update`: counters add
 
 
 def _sequence_undo(sequence: Any) -> Callable[[], None]:

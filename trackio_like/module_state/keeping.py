@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 from torch import nn
@@ -13,6 +14,8 @@ from torch import nn
 from trackio_like.module_state.attributes import Attributes
 from trackio_like.module_state.hooks import foreign_hooks_off
 from trackio_like.module_state.random_state import random_states_undo
+
+_WORDS: Final = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 class NotRestoredError(RuntimeError):
@@ -57,28 +60,35 @@ def kept(
     backup = [tensor.detach().to("cpu", copy=True) for tensor in tensors]
     attributes = Attributes(module)
     random_states = random_states_undo()
+    is_restored = False
 
     def restore() -> None:
+        nonlocal is_restored
         for tensor, bits in zip(tensors, backup, strict=True):
             tensor.data.copy_(bits)
         attributes.put_back()
         random_states()
+        is_restored = True
 
     try:
-        with ExitStack() as stack:
-            num_off = stack.enter_context(foreign_hooks_off(module, keeps_all=keeps_hooks))
-            stack.enter_context(torch.inference_mode(mode=False))
-            stack.enter_context(torch.no_grad())
-            for part in module.modules():  # not `eval()`: a module may have made that its own
-                part.training = False
-            copies = dict(zip(map(id, tensors), backup, strict=True))
-            yield Lent(
-                num_hooks_off=num_off,
-                backup=tuple(copies[id(tensor)] for tensor in written),
-                start_anew=_beginning(module),
-            )
+        try:
+            with ExitStack() as stack:
+                num_off = stack.enter_context(foreign_hooks_off(module, keeps_all=keeps_hooks))
+                stack.enter_context(torch.inference_mode(mode=False))
+                stack.enter_context(torch.no_grad())
+                for part in module.modules():  # not `eval()`: a module may have made that its own
+                    part.training = False
+                copies = dict(zip(map(id, tensors), backup, strict=True))
+                yield Lent(
+                    num_hooks_off=num_off,
+                    backup=tuple(copies[id(tensor)] for tensor in written),
+                    start_anew=_beginning(module),
+                )
+        finally:
+            surely(restore)
     finally:
-        surely(restore)
+        if not is_restored:  # what ended the first try, such as Ctrl-C on its very first line, does not come twice
+            surely(restore)
         if checksum(module) != before:
             raise NotRestoredError(
                 "The model's weights, buffers or flags are not what they were before. Do not go on training with them: "
@@ -133,17 +143,20 @@ def bits_sum(tensor: torch.Tensor) -> tuple[object, ...]:
     """A sum over a tensor's bits, read as integers, with its dtype and shape."""
     found = tensor.detach()
     about = (str(found.dtype), tuple(found.shape), str(found.device))
-    if found.layout != torch.strided or found.device.type == "meta" or found.numel() == 0:
+    if found.layout != torch.strided or found.device.type == "meta" or found.numel() == 0 or found.is_quantized:
         return about
-    if found.is_complex():
-        found = torch.view_as_real(found.resolve_conj())
-    size = found.element_size()
-    kinds = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    if type(found) is torch.Tensor:
+        return (*about, _sum(found))
     try:
-        words = found.contiguous().flatten().view(kinds[size])
-    except (KeyError, RuntimeError):  # a tensor of another kind, such as quantised weights
+        return (*about, _sum(found))
+    except Exception:  # noqa: BLE001 - a tensor of another kind, which need not be made of numbers
         return about
-    return (*about, int(words.sum(dtype=torch.int64)))
+
+
+def _sum(tensor: torch.Tensor) -> int:
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.resolve_conj())
+    return int(tensor.contiguous().flatten().view(_WORDS[tensor.element_size()]).sum(dtype=torch.int64))
 
 
 __all__ = ["Lent", "NotRestoredError", "bits_sum", "checksum", "kept", "surely"]
