@@ -199,7 +199,7 @@ def _cross_entropy(logits: torch.Tensor, target: Any) -> torch.Tensor:
 
 def _scalar(loss: Any) -> torch.Tensor:
     if not isinstance(loss, torch.Tensor):
-        loss = torch.as_tensor(loss, dtype=torch.float64)
+        loss = torch.as_tensor(loss, dtype=torch.float64, device="cpu")
     if loss.numel() != 1:
         raise LandscapeError(
             f"The loss of a batch has the shape {tuple(loss.shape)}; it must be one number: use reduction='mean'."

@@ -66,7 +66,7 @@ def vector_losses(
     Raises:
         RuntimeError: the model cannot be vectorised, in torch's words.
     """
-    stacked = plane.at(torch.tensor(points, dtype=torch.float64).reshape(-1, 2))
+    stacked = plane.at(torch.tensor(points, dtype=torch.float64, device="cpu").reshape(-1, 2))
     with warnings.catch_warnings():
         # An operation without a batching rule is looped over: slower, which the timing finds out, and right.
         warnings.filterwarnings("ignore", message=".*batching rule.*")
