@@ -76,7 +76,7 @@ ASSUMED: Final[dict[str, Rule]] = {
 
 def _grouped_mm(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     left, right = args[0], args[1]
-    offsets = args[2] if len(args) > 2 else kwargs.get("offs")
+    offsets: Any = args[2] if len(args) > 2 else kwargs.get("offs")
     rows, columns = left.shape[-2], right.shape[-1]
     if left.dim() == 2 and right.dim() == 2:
         shape: tuple[int, ...] = (offsets.shape[0], rows, columns)

@@ -144,7 +144,7 @@ def _ends(calls: Sequence[Call]) -> list[int]:
 def _dims(
     first: Sequence[TensorIO], second: Sequence[TensorIO], names: Mapping[str, tuple[int, int]]
 ) -> list[tuple[str, ...]]:
-    found = []
+    found: list[tuple[str, ...]] = []
     for one, other in zip(first, second, strict=False):
         if len(one.shape) != len(other.shape):
             found.append(())

@@ -12,7 +12,7 @@ from trackio_like.model.trace.joins import residuals, skips
 from trackio_like.model.trace.records import ModuleCall, Trace, TracedEdge, TracedOp
 from trackio_like.model.trace.routing import routings
 from trackio_like.model.trace.rungs import Pass
-from trackio_like.model.trace.runs import runs, spokesmen
+from trackio_like.model.trace.runs import runs, shown, spokesmen
 
 KvBytes = Callable[[str, Core], int]
 """The bytes of a cache for one token, of an attention module by its path and what was seen."""
@@ -38,7 +38,11 @@ def finished(done: Pass, rungs: Sequence[Rung], *, kv_bytes: KvBytes) -> Trace:
     kinds = _kinds(flow, seen)
     fixed = set(kinds.ops) | {target for _, target in kinds.edges} | {source for source, _ in kinds.edges}
     end = runs(flow, fixed)
-    order = sorted(set(end), key=lambda index: ({"input": 0, "output": 2}.get(flow.ops[index].kind, 1), index))
+    dead = _dead(flow, done)
+    order = sorted(
+        (index for index in set(end) if index not in dead),
+        key=lambda index: ({"input": 0, "output": 2}.get(flow.ops[index].kind, 1), index),
+    )
     place = {index: position for position, index in enumerate(order)}
     speaks = spokesmen(flow, end)
     root = tape.calls[0]
@@ -54,7 +58,7 @@ def finished(done: Pass, rungs: Sequence[Rung], *, kv_bytes: KvBytes) -> Trace:
         inputs=_ports(done.inputs, flow, place),
         outputs=_ports(done.outputs, flow, place),
         calls=_calls(flow, end, place, len(order)),
-        kv_bytes=_kv(flow, seen, kinds, kv_bytes),
+        kv_bytes=_kv(flow, seen, kv_bytes),
         flops=2 * root.macs,
         macs=root.macs,
         activation_bytes=done.tracer.storages.total_bytes,
@@ -83,16 +87,20 @@ def _kinds(flow: Flow, seen: Sequence[Core]) -> _Kinds:
 
 def _ops(flow: Flow, kinds: _Kinds, end: list[int], order: list[int], speaks: dict[int, int]) -> tuple[TracedOp, ...]:
     macs = dict.fromkeys(order, 0)
+    names: dict[int, set[str]] = {index: set() for index in order}
     for index, last in enumerate(end):
-        macs[last] += flow.ops[index].macs
+        if last in macs:
+            macs[last] += flow.ops[index].macs
+            names[last].add(flow.ops[index].name)
     found = []
     for index in order:
         op, says = flow.ops[index], flow.ops[speaks[index]]
         call = flow.calls[op.call]
+        name, kind = shown(names[index], says)
         found.append(
             TracedOp(
-                name=says.name,
-                kind=kinds.ops.get(index, says.kind),
+                name=name,
+                kind=kinds.ops.get(index, kind),
                 module=call.path,
                 call=call.number,
                 shape=op.shape,
@@ -102,7 +110,7 @@ def _ops(flow: Flow, kinds: _Kinds, end: list[int], order: list[int], speaks: di
                 bytes=op.num_bytes,
                 num_runs=op.num_runs,
                 is_data=op.is_data,
-            )  # fmt: skip
+            )
         )
     return tuple(found)
 
@@ -111,7 +119,12 @@ def _edges(flow: Flow, kinds: _Kinds, end: list[int], place: dict[int, int]) -> 
     found: dict[tuple[int, int], tuple[EdgeKind, str, int]] = {}
     for target, sources in enumerate(flow.sources):
         for source, about in sources:
-            if source < 0 or (end[source] == end[target] and source < target):
+            if (
+                source < 0
+                or end[source] not in place
+                or end[target] not in place
+                or (end[source] == end[target] and source < target)
+            ):
                 continue
             kind, label = kinds.edges.get((source, target), ("tensor", ""))
             if kind == "tensor" and (source >= target or _is_again(flow, source, target)):
@@ -137,6 +150,19 @@ def _is_again(flow: Flow, source: int, target: int) -> bool:
     )
 
 
+def _dead(flow: Flow, done: Pass) -> set[int]:
+    """Operations without parameters whose results go nowhere."""
+    found: set[int] = set()
+    if not done.outputs:
+        return found
+    for index in range(len(flow.ops) - 1, -1, -1):
+        op = flow.ops[index]
+        is_end = op.kind in ("input", "output") or op.has_param or op.num_runs > 1
+        if not is_end and all(child in found for child in flow.consumers[index]):
+            found.add(index)
+    return found
+
+
 def _ports(named: list[tuple[str, int]], flow: Flow, place: dict[int, int]) -> tuple[Port, ...]:
     found = []
     for name, position in named:
@@ -149,7 +175,8 @@ def _ports(named: list[tuple[str, int]], flow: Flow, place: dict[int, int]) -> t
 def _calls(flow: Flow, end: list[int], place: dict[int, int], num_ops: int) -> dict[str, tuple[ModuleCall, ...]]:
     after = [num_ops] * (len(end) + 1)
     for index in range(len(end) - 1, -1, -1):
-        own = place[end[index]] if flow.ops[index].kind not in ("input", "output") else num_ops
+        is_inside = flow.ops[index].kind not in ("input", "output") and end[index] in place
+        own = place[end[index]] if is_inside else num_ops
         after[index] = min(own, after[index + 1])
     found: dict[str, list[ModuleCall]] = {}
     for call in flow.calls:
@@ -166,13 +193,12 @@ def _calls(flow: Flow, end: list[int], place: dict[int, int], num_ops: int) -> d
                 first_op=min(first, last),
                 end_op=last,
                 is_finished=call.is_finished,
-            )  # fmt: skip
+            )
         )
     return {path: tuple(calls) for path, calls in found.items()}
 
 
-def _kv(flow: Flow, seen: Sequence[Core], kinds: _Kinds, kv_bytes: KvBytes) -> dict[str, int]:
-    del kinds
+def _kv(flow: Flow, seen: Sequence[Core], kv_bytes: KvBytes) -> dict[str, int]:
     found: dict[str, int] = {}
     for core in seen:
         if any(True for _ in crossings(flow, core)):

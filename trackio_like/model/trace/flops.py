@@ -1,8 +1,9 @@
 """How many floating point operations a call of an operator takes, by its shapes.
 
 Counted are products: matrix products, convolutions, attention, recurrent cells. Everything else (norms, activations,
-sums) is linear in its bytes, and counts nothing, as in the papers' figures. A pair of multiplication and addition is two
-operations, and one MAC. A causal mask halves nothing: it is what dense kernels compute that is counted.
+sums, the element-wise part of a scan) is linear in its bytes, and counts nothing, as in the papers' figures. A pair of
+multiplication and addition is two operations, and one MAC. A causal mask halves nothing: what is counted is what dense
+kernels compute.
 
 B batch, H heads, Q and K queries and keys, D and E their sizes and the values', M, N, R rows, columns, reduced.
 """
@@ -72,8 +73,8 @@ def _flash(args: Sequence[Any], _out: Any) -> int:
     """The kernels whose layout is [B, Q, H, D]."""
     query, key, value = (tensor.shape for tensor in args[:3])
     if len(query) != 4:  # [all tokens, H, D]: sequences of unequal lengths, at most as long as the whole
-        return math.prod(query[:-1]) * key[0] * (query[-1] + value[-1])
-    return math.prod(query[:-1]) * key[1] * (query[-1] + value[-1])
+        return int(math.prod(query[:-1]) * key[0] * (query[-1] + value[-1]))
+    return int(math.prod(query[:-1]) * key[1] * (query[-1] + value[-1]))
 
 
 def native_attention_macs(query_shape: Sequence[int], key_shape: Sequence[int], width: int) -> int:
@@ -89,12 +90,12 @@ def _native_attention(args: Sequence[Any], _out: Any) -> int:
 
 def _encoder_layer(args: Sequence[Any], _out: Any) -> int:
     source, width, hidden = args[0].shape, int(args[1]), int(args[14].shape[0])
-    return native_attention_macs(source, source, width) + math.prod(source[:-1]) * 2 * width * hidden
+    return native_attention_macs(source, source, width) + int(math.prod(source[:-1])) * 2 * width * hidden
 
 
 def recurrent_macs(num_rows: int, weights: Sequence[Any]) -> int:
     """MACs of a recurrent network: every row (batch x time) meets each weight matrix once."""
-    return num_rows * sum(weight.numel() for weight in weights if weight.dim() == 2)
+    return num_rows * sum(int(weight.numel()) for weight in weights if weight.dim() == 2)
 
 
 def _recurrent(args: Sequence[Any], _out: Any) -> int:
@@ -115,7 +116,8 @@ MACS: Final[dict[str, Macs]] = {
     "_addmm_activation": _addmm, "baddbmm": _addmm, "baddbmm_": _addmm, "addbmm": _addmm, "sspaddmm": _addmm,
     "mv": _mv, "dot": _mv, "vdot": _mv, "addmv": _addmv, "linear": _linear, "mkldnn_linear": _linear,
     "_weight_int8pack_mm": _linear, "_weight_norm_linear": _linear,
-    "_grouped_mm": _grouped_mm, "_scaled_grouped_mm": _grouped_mm, "grouped_mm": _grouped_mm, "grouped_mm_fallback": _grouped_mm,
+    "_grouped_mm": _grouped_mm, "_scaled_grouped_mm": _grouped_mm, "grouped_mm": _grouped_mm,
+    "grouped_mm_fallback": _grouped_mm,
     "convolution": _convolution, "_convolution": _convolution, "convolution_overrideable": _convolution,
     "mkldnn_convolution": _convolution, "cudnn_convolution": _convolution, "_conv_depthwise2d": _convolution,
     "scaled_dot_product_attention": _sdpa, "_scaled_dot_product_flash_attention": _sdpa,

@@ -43,6 +43,12 @@ class Flow:
         for index, parents in enumerate(self.parents):
             for parent in parents:
                 self.children[parent].append(index)
+        self.consumers: list[list[int]] = [[] for _ in self.ops]
+        """Of each operation: those that got something of it, also what is no data."""
+        for index, sources in enumerate(self.sources):
+            for producer, _ in sources:
+                if producer >= 0:
+                    self.consumers[producer].append(index)
         self._last = list(range(len(calls)))
         for index in range(len(calls) - 1, 0, -1):
             parent = calls[index].parent

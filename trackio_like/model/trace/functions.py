@@ -13,7 +13,7 @@ from trackio_like.model.trace.flops import attention_macs, recurrent_macs
 from trackio_like.model.trace.tracer import Tracer
 
 
-class Functions(TorchFunctionMode):
+class Functions(TorchFunctionMode):  # type: ignore[misc]  # torch ships no types that are followed here
     """Catches such functions before they come apart, while it is entered."""
 
     def __init__(self, tracer: Tracer) -> None:
@@ -29,8 +29,9 @@ class Functions(TorchFunctionMode):
 
 
 def _attention(tracer: Tracer, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    query, key, value, *rest = (*args, *(kwargs[name] for name in ("query", "key", "value") if name in kwargs))
-    others = {name: given for name, given in kwargs.items() if name not in ("query", "key", "value")}
+    given: list[Any] = [*args, *(kwargs[name] for name in ("query", "key", "value") if name in kwargs)]
+    query, key, value, *rest = given
+    others = {name: each for name, each in kwargs.items() if name not in ("query", "key", "value")}
     macs = attention_macs(query.shape, key.shape, value.shape)
 
     def run() -> Any:

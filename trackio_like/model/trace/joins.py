@@ -13,9 +13,9 @@ _MOST_JOINED = 16
 def residuals(flow: Flow) -> Iterator[tuple[int, int, str]]:
     """The second ways into additions: producer, addition, label.
 
-    An addition of A and B is a residual where A is data of the result's shape, and B descends from A through a module in
-    the one that adds, or through a product. Of a projection, A and B come from one operation, on both ways, and A's way
-    has one product and nothing that bends.
+    An addition of A and B is a residual where A is data of the result's shape, and B descends from A through a module
+    in the one that adds, or through a product. Of a projection, A and B come from one operation, on both ways, and A's
+    way has one product and nothing that bends.
     """
     for index, op in enumerate(flow.ops):
         if op.kind != "add" or len(op.sources) < 2:

@@ -44,9 +44,9 @@ def trace_model(
         ValueError: the arguments are not what they must be.
     """
     if not isinstance(model, nn.Module):
-        raise ValueError(f"A model is a torch.nn.Module; this is a {type(model).__name__}.")
+        raise ValueError(f"A model is a torch.nn.Module; this is a {type(model).__name__}.")  # noqa: TRY004
     if isinstance(args, (torch.Tensor, str)) or not isinstance(args, Sequence):
-        raise ValueError("`args` is a tuple of what the model is called with by position; write (x,) for one tensor.")
+        raise ValueError("`args` is a tuple of what the model is called with by position; write (x,) for one tensor.")  # noqa: TRY004
     if time_limit_s <= 0 or max_ops < 1:
         raise ValueError("`time_limit_s` and `max_ops` are greater than 0.")
     kwargs = kwargs or {}

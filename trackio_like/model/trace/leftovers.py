@@ -1,4 +1,4 @@
-"""Tensors without numbers that a forward pass left in tables and caches behind the model, and how they get out again."""
+"""Tensors without numbers that a pass left in tables and caches behind the model, and how they get out again."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Behind:
         num_left = 0
         for tensor in tensors:
             holders = [each for each in gc.get_referrers(tensor) if each is not tensors]
-            num_left += not any([self._take_out_of(holder, tensor) for holder in holders])
+            done = [self._take_out_of(holder, tensor) for holder in holders]
+            num_left += not any(done)
         return num_left
 
     def _take_out_of(self, holder: Any, tensor: torch.Tensor) -> bool:

@@ -17,6 +17,14 @@ _COPIES: Final = frozenset(
 )  # fmt: skip
 """What gives the same numbers in another place, order or dtype: who made them goes on to be who made them."""
 
+_BLANKS: Final = frozenset(
+    {
+        "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like", "new_empty",
+        "new_zeros", "new_ones", "new_full", "new_empty_strided",
+    }
+)  # fmt: skip
+"""What takes no more than a size and a dtype from what it gets."""
+
 _KINDS: Final[dict[OpKind, str]] = {
     "conv": "convolution _convolution mkldnn_convolution cudnn_convolution convolution_overrideable _conv_depthwise2d",
     "attention": (
@@ -54,6 +62,7 @@ class Operator:
     kind: OpKind
     macs: Macs | None
     is_copy: bool
+    is_blank: bool
     written: tuple[int, ...]
     """Positions of the arguments that it writes to."""
     written_names: tuple[str, ...]
@@ -84,6 +93,7 @@ def _learn(func: Any) -> Operator:
         kind=kind_of(name),
         macs=MACS.get(name),
         is_copy=name in _COPIES,
+        is_blank=name in _BLANKS,
         written=tuple(p for p, a in writes if not a.kwarg_only),
         written_names=tuple(a.name for _, a in writes if a.kwarg_only),
         has_device=any(a.name == "device" for a in arguments),

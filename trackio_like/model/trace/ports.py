@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from typing import TYPE_CHECKING
 
-from torch import nn
+if TYPE_CHECKING:
+    from torch import nn
 
 
 def input_name(model: nn.Module, place: str) -> str:

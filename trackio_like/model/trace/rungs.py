@@ -138,7 +138,7 @@ def _take_out_leftovers(done: Pass, behind: Behind) -> None:
         num_left = behind.take_out(alive(left))
         if num_left:
             done.notes.append(
-                f"{num_left} tensors without numbers are still held outside the model, by a cache of code that it calls."
+                f"{num_left} tensors without numbers are still held outside the model, by code that it calls."
             )
 
 

@@ -6,9 +6,13 @@ from collections.abc import Set
 
 from trackio_like.model.graph import OpKind
 from trackio_like.model.trace.flow import Flow
+from trackio_like.model.trace.tape import Op
 
 _SMALL: frozenset[OpKind] = frozenset({"add", "mul", "norm", "act", "cat", "other"})
-_RANK: dict[OpKind, int] = {"norm": 5, "act": 4, "cat": 3, "add": 2, "mul": 1, "other": 0}
+_RANK: dict[OpKind, int] = {"norm": 5, "act": 4, "add": 3, "mul": 2, "cat": 1, "other": 0}
+
+_ROTARY = frozenset({"neg", "cat", "mul", "add"})
+"""What turns pairs of a vector's halves by an angle."""
 
 
 def runs(flow: Flow, fixed: Set[int]) -> list[int]:
@@ -50,6 +54,18 @@ def _stretches(flow: Flow) -> list[tuple[int, int]]:
     return found
 
 
+def shown(names: Set[str], says: Op) -> tuple[str, OpKind]:
+    """The name and the kind of a run.
+
+    Args:
+        names: of its operations.
+        says: the one that says most.
+    """
+    if names >= _ROTARY:
+        return "rotary", "other"
+    return ("norm" if says.name == "rsqrt" else says.name), says.kind
+
+
 def spokesmen(flow: Flow, end: list[int]) -> dict[int, int]:
     """Of each run, by its last operation, the operation that says most of what it is."""
     found: dict[int, int] = {}
@@ -60,4 +76,4 @@ def spokesmen(flow: Flow, end: list[int]) -> dict[int, int]:
     return found
 
 
-__all__ = ["runs", "spokesmen"]
+__all__ = ["runs", "shown", "spokesmen"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]  # not in its stubs
 
 from trackio_like.module_state.attributes import Attributes
 from trackio_like.module_state.hooks import foreign_hooks_off
@@ -35,13 +35,8 @@ def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[None]:
     """
     attributes = Attributes(model)
     parts = list(model.modules())
-    tables = [
-        (part, name, dict(table))
-        for part in parts
-        for name in _TABLES
-        if isinstance(table := part.__dict__.get(name), dict)
-    ]
-    classes = [(part, type(part), _lazy_tables(part)) for part in parts if _is_lazy(part)]
+    tables = [(part, _copies(part, _TABLES)) for part in parts]
+    classes = [(part, type(part), _copies(part, _LAZY_TABLES)) for part in parts if _is_lazy(part)]
     try:
         with ExitStack() as stack:
             stack.enter_context(random_states_kept())
@@ -59,12 +54,25 @@ def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[None]:
                             table[key] = known[id(tensor)] = stand_in(tensor) if found is None else found
             yield
     finally:
-        for part, its_class, lazy_tables in classes:
-            part.__class__ = its_class
-            _put_back(part, lazy_tables)
-        for part, name, before in tables:
-            _put_back(part, {name: before})
-        attributes.put_back()
+
+        def restore() -> None:
+            for part, its_class, lazy_tables in classes:
+                part.__class__ = its_class
+                _put_back(part, lazy_tables)
+            for part, before in tables:
+                _put_back(part, before)
+            attributes.put_back()
+
+        _surely(restore)
+
+
+def _surely(action: Callable[[], None]) -> None:
+    """Does it all, also where Ctrl-C comes in the middle; that is raised afterwards."""
+    try:
+        action()
+    except KeyboardInterrupt:
+        _surely(action)
+        raise
 
 
 def _put_back(part: nn.Module, tables: dict[str, dict[Any, Any]]) -> None:
@@ -81,8 +89,8 @@ def _is_lazy(part: nn.Module) -> bool:
     return isinstance(part, nn.modules.lazy.LazyModuleMixin)
 
 
-def _lazy_tables(part: nn.Module) -> dict[str, dict[Any, Any]]:
-    return {name: dict(table) for name in _LAZY_TABLES if isinstance(table := part.__dict__.get(name), dict)}
+def _copies(part: nn.Module, names: tuple[str, ...]) -> dict[str, dict[Any, Any]]:
+    return {name: dict(table) for name in names if isinstance(table := part.__dict__.get(name), dict)}
 
 
 def meta_stand_in(tensor: torch.Tensor) -> torch.Tensor:

@@ -48,12 +48,12 @@ def plan(inputs: Sequence[Shape], *, is_batch_first: bool, has_sequences: bool) 
     names = {"B": (batch, batch + 1)}
     lengths: dict[int, str] = {}
     for shape in inputs if has_sequences else ():
-        if len(shape.sizes) == (3 if shape.is_float else 2) and (length := shape.sizes[sequence_at]) > 1:
-            if length not in lengths and len(lengths) < len(_STEPS):
-                name = "T" if not lengths else f"T{len(lengths) + 1}"
-                step = _STEPS[len(lengths)]
-                names[name] = (length, length - step if length > _SHORTEST_CUT else length + step)
-                lengths[length] = name
+        length = shape.sizes[sequence_at] if len(shape.sizes) == (3 if shape.is_float else 2) else 0
+        if length > 1 and length not in lengths and len(lengths) < len(_STEPS):
+            name = "T" if not lengths else f"T{len(lengths) + 1}"
+            step = _STEPS[len(lengths)]
+            names[name] = (length, length - step if length > _SHORTEST_CUT else length + step)
+            lengths[length] = name
     dims = tuple(_named(shape, batch_at, batch, lengths, sequence_at) for shape in inputs)
     shapes = tuple(
         tuple(names[name][1] if name else size for size, name in zip(shape.sizes, named, strict=True))
@@ -78,7 +78,7 @@ def _named(shape: Shape, batch_at: int, batch: int, lengths: Mapping[int, str], 
 
 
 def name_of(first: int, second: int, names: Mapping[str, tuple[int, int]]) -> str:
-    """What a size is, by what it was in two passes: such as `B`, `T`, `B*T`, `T+1`, `T/2`; "" where it stays or is unclear.
+    """What a size is, by what it was in two passes: such as `B`, `T`, `B*T`, `T+1`, `T/2`; "" where it is neither.
 
     Args:
         first: the size in the first pass.

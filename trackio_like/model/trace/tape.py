@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from trackio_like.model.graph import OpKind, TensorIO
 
-_ROLL_FROM: Final = 256
-_ROLL_EVERY: Final = 128
+_ROLL_FROM: Final = 24
+_ROLL_EVERY: Final = 512
+_FEWEST_TURNS: Final = 8
 _LONGEST_PERIOD: Final = 64
 
 
@@ -32,8 +33,8 @@ class Op:
     """One operation."""
 
     __slots__ = (
-        "call", "dtype", "has_param", "is_causal", "is_data", "kind", "macs", "name", "num_bytes", "num_runs", "shape",
-        "sources",
+        "call", "dtype", "is_causal", "is_data", "kind", "macs", "name", "num_bytes", "num_runs", "shape", "sources",
+        "weights",
     )  # fmt: skip
 
     def __init__(
@@ -48,7 +49,7 @@ class Op:
         num_bytes: int = 0,
         macs: int = 0,
         is_data: bool = True,
-        has_param: bool = False,
+        weights: tuple[int, ...] = (),
         is_causal: bool = False,
     ) -> None:
         self.name = name
@@ -62,17 +63,18 @@ class Op:
         self.macs = macs
         self.num_runs = 1
         self.is_data = is_data
-        self.has_param = has_param
+        self.weights = weights
+        """Identities of the parameters that it got."""
         self.is_causal = is_causal
 
-    def looks_like(self, other: Op) -> bool:
-        """Whether it may be the same operation, a turn of a loop later."""
-        return (
-            self.name == other.name
-            and self.shape == other.shape
-            and len(self.sources) == len(other.sources)
-            and all(a.shape == b.shape for a, b in zip(self.sources, other.sources, strict=True))
-        )
+    @property
+    def has_param(self) -> bool:
+        """Whether a parameter or buffer is among what it got."""
+        return bool(self.weights)
+
+    def key(self) -> tuple[Any, ...]:
+        """What is the same of an operation that is the same one, a turn of a loop later."""
+        return (self.name, self.shape, self.weights, *(source.shape for source in self.sources))
 
 
 @dataclass(slots=True)
@@ -93,9 +95,9 @@ class Call:
     outputs: tuple[TensorIO, ...] = ()
     is_finished: bool = False
     own: list[int] = field(default_factory=list)
-    """Operations that the module called itself, since the last loop."""
+    """What the module called itself, since the last loop: operations, and calls of modules as -1 - their positions."""
     body: tuple[int, ...] = ()
-    """The operations of the loop that it is in."""
+    """The operations of the loop that it is in, where a loop is of operations only."""
     phase: int = 0
 
 
@@ -125,6 +127,11 @@ class Tape:
         position = len(self.calls)
         self.calls.append(Call(path, number, parent, len(self.ops), live_bytes, live_bytes))
         self.stack.append(position)
+        if parent >= 0:
+            outer = self.calls[parent]
+            if outer.body:
+                outer.body, outer.own = (), []
+            outer.own.append(-1 - position)
         return position
 
     def end(self, position: int) -> Call:
@@ -133,6 +140,8 @@ class Tape:
             last = self.stack.pop()
             call = self.calls[last]
             call.end_op = len(self.ops)
+            if not call.body:
+                self._roll(call)
             call.own, call.body = [], ()
             if call.parent >= 0:
                 parent = self.calls[call.parent]
@@ -152,7 +161,7 @@ class Tape:
         call.macs += op.macs
         if call.body:
             again = call.body[call.phase % len(call.body)]
-            if op.looks_like(self.ops[again]):
+            if op.key() == self.ops[again].key():
                 call.phase += 1
                 self._repeat(again, op)
                 return again
@@ -162,7 +171,7 @@ class Tape:
             raise EndOfTraceError(f"it has more than {self._max_ops} operations")
         self.ops.append(op)
         call.own.append(position)
-        if len(call.own) >= _ROLL_FROM and len(call.own) % _ROLL_EVERY == 0:
+        if len(call.own) % _ROLL_EVERY == 0:
             self._roll(call)
             return self.same_as.get(position, position)
         return position
@@ -177,29 +186,55 @@ class Tape:
             known.sources += new
 
     def _roll(self, call: Call) -> None:
-        ops = [self.ops[position] for position in call.own]
-        period = _period(ops)
-        if not period:
+        """Takes the turns of loops among a call's own operations together; goes on so while the last one lasts."""
+        if len(call.own) < _ROLL_FROM:
             return
-        start = len(ops) - _ROLL_EVERY - period
-        while start > 0 and ops[start - 1].looks_like(ops[start - 1 + period]):
-            start -= 1
-        body = call.own[start : start + period]
-        for offset, position in enumerate(call.own[start + period :]):
-            first = body[offset % period]
-            self.same_as[position] = first
-            self._repeat(first, self.ops[position])
-        call.body, call.phase = tuple(body), (len(ops) - start) % period
+        keys = [self._key(entry) for entry in call.own]
+        for start, period, length in _loops(keys):
+            body = call.own[start : start + period]
+            for offset in range(period, length):
+                self._join(body[offset % period], call.own[start + offset])
+            if start + length == len(keys) and min(body) >= 0:
+                call.body, call.phase = tuple(body), length % period
         call.own = []
 
+    def _key(self, entry: int) -> Any:
+        if entry >= 0:
+            return self.ops[entry].key()
+        call = self.calls[-1 - entry]
+        return (call.path, *(self.ops[position].key() for position in self._inside(call)))
 
-def _period(ops: list[Op]) -> int:
-    """The shortest period of the last operations; 0 where they have none."""
-    for period in range(1, _LONGEST_PERIOD + 1):
-        last = range(len(ops) - _ROLL_EVERY, len(ops))
-        if all(ops[position].looks_like(ops[position - period]) for position in last):
-            return period
-    return 0
+    def _inside(self, call: Call) -> list[int]:
+        end = call.end_op if call.end_op >= 0 else len(self.ops)
+        return [position for position in range(call.first_op, end) if position not in self.same_as]
+
+    def _join(self, first: int, again: int) -> None:
+        if first >= 0:
+            pairs = [(first, again)]
+        else:
+            pairs = list(zip(self._inside(self.calls[-1 - first]), self._inside(self.calls[-1 - again]), strict=True))
+        for one, other in pairs:
+            self.same_as[other] = one
+            self._repeat(one, self.ops[other])
+
+
+def _loops(keys: list[Any]) -> list[tuple[int, int, int]]:
+    """Stretches that repeat themselves often enough: start, period, length; of those that overlap, the first found."""
+    numbers: dict[Any, int] = {}
+    row = [numbers.setdefault(key, len(numbers)) for key in keys]
+    found: list[tuple[int, int, int]] = []
+    is_taken = [False] * len(row)
+    for period in range(1, min(_LONGEST_PERIOD, len(row) // _FEWEST_TURNS) + 1):
+        start = 0
+        for position in range(period, len(row) + 1):
+            if position < len(row) and row[position] == row[position - period] and not is_taken[position - period]:
+                continue
+            length = position - start
+            if length >= max(_FEWEST_TURNS * period, _ROLL_FROM) and not any(is_taken[start:position]):
+                found.append((start, period, length))
+                is_taken[start:position] = [True] * length
+            start = position - period + 1
+    return sorted(found)
 
 
 __all__ = ["Call", "EndOfTraceError", "Op", "Source", "Tape"]

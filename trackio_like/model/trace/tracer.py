@@ -17,11 +17,11 @@ from trackio_like.model.trace.tape import EndOfTraceError, Op, Source, Tape
 from trackio_like.model.trace.values import arguments_tensors, dtype_name, named_tensors, num_bytes, tensors_io
 
 _MOST_REAL_ELEMENTS: Final = 1 << 16
-"""Constants that forward passes make on the CPU are computed for real up to this size, so that `item()` of them is true."""
+"""Constants that passes make on the CPU are computed for real up to this size, so that `item()` of them is true."""
 _META: Final = torch.device("meta")
 
 
-class Tracer(TorchDispatchMode):
+class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types that are followed here
     """Writes onto a tape what happens while it is entered."""
 
     def __init__(
@@ -223,19 +223,20 @@ class Tracer(TorchDispatchMode):
         given = [args[position] for position in about.written if position < len(args)]
         return arguments_tensors(given, {name: kwargs[name] for name in about.written_names if name in kwargs})
 
-    def _sources(self, inputs: Sequence[torch.Tensor]) -> tuple[tuple[Source, ...], bool, bool]:
-        """Where tensors are from, whether one is data, and whether one is a parameter."""
+    def _sources(self, inputs: Sequence[torch.Tensor]) -> tuple[tuple[Source, ...], bool, tuple[int, ...]]:
+        """Where tensors are from, whether one is data, and which parameters are among them."""
         sources = []
-        is_data = has_param = False
+        is_data, weights = False, []
         for tensor in inputs:
             entry = self.storages.find(tensor)
             producer = CONSTANT
             if entry is not None:
                 producer = entry.producer
                 is_data = is_data or entry.is_data
-                has_param = has_param or entry.is_param
+                if entry.is_param:
+                    weights.append(id(entry))
             sources.append(Source(producer, num_bytes(tensor), tuple(tensor.shape)))
-        return tuple(sources), is_data, has_param
+        return tuple(sources), is_data, tuple(weights)
 
     def _take(
         self, about: Operator, args: Any, kwargs: Any, inputs: list[torch.Tensor], outputs: list[torch.Tensor]
@@ -245,8 +246,12 @@ class Tracer(TorchDispatchMode):
         written = self._written(about, args, kwargs) if about.written or about.written_names else []
         if not fresh and not written:
             return
-        if about.is_copy and fresh and inputs:
-            self._copy(inputs[0], fresh)
+        one = _only_one(about, inputs)
+        if one is not None and fresh:
+            self._copy(one, fresh)
+        elif about.is_blank and fresh:
+            for tensor in fresh:
+                self.storages.add(tensor, CONSTANT, is_data=False)
         elif about.name == "copy_" and len(inputs) > 1 and self._overwrite(inputs[0], inputs[1]):
             pass
         else:
@@ -267,7 +272,7 @@ class Tracer(TorchDispatchMode):
         if to is None or known is None:
             return known is None
         is_whole = num_bytes(target) >= target.untyped_storage().nbytes()
-        if not is_whole and to.producer != CONSTANT and to.producer != known.producer:
+        if not is_whole and to.producer not in (CONSTANT, known.producer):
             return known.producer == CONSTANT
         to.producer, to.is_data, to.is_param = known.producer, known.is_data or (to.is_data and not is_whole), False
         return True
@@ -278,8 +283,8 @@ class Tracer(TorchDispatchMode):
     ) -> None:  # fmt: skip
         if time.monotonic() > self._end_s:
             raise EndOfTraceError("the time limit is over")
-        sources, is_data, has_param = self._sources(inputs)
-        if not has_param and all(source.producer == CONSTANT for source in sources):
+        sources, is_data, weights = self._sources(inputs)
+        if not weights and all(source.producer == CONSTANT for source in sources):
             for tensor in fresh:
                 self.storages.add(tensor, CONSTANT, is_data=is_data)
             self._note_peak()
@@ -291,7 +296,7 @@ class Tracer(TorchDispatchMode):
             shape=() if first is None else tuple(first.shape),
             dtype="" if first is None else dtype_name(first.dtype),
             sources=sources, num_bytes=sum(num_bytes(tensor) for tensor in results), macs=macs, is_data=is_data,
-            has_param=has_param, is_causal=is_causal,
+            weights=weights, is_causal=is_causal,
         )  # fmt: skip
         position = self.tape.add(op)
         for tensor in fresh:
@@ -306,6 +311,16 @@ class Tracer(TorchDispatchMode):
         if self.tape.stack:
             call = self.tape.calls[self.tape.stack[-1]]
             call.peak_bytes = max(call.peak_bytes, self.storages.live_bytes)
+
+
+def _only_one(about: Operator, inputs: list[torch.Tensor]) -> torch.Tensor | None:
+    """What an operator only copies, such as the one tensor in a concatenation that is not empty."""
+    if about.is_copy:
+        return inputs[0] if inputs else None
+    if about.kind == "cat":
+        filled = [tensor for tensor in inputs if tensor.numel()]
+        return filled[0] if len(filled) == 1 else None
+    return None
 
 
 def _safe_macs(about: Operator, args: Any, outputs: list[torch.Tensor]) -> int:

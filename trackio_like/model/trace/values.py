@@ -25,7 +25,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 def num_bytes(tensor: torch.Tensor) -> int:
     """Of the tensor itself, not of what it is a view of."""
-    return tensor.numel() * tensor.element_size()
+    return int(tensor.numel() * tensor.element_size())
 
 
 def arguments_tensors(args: Any, kwargs: Mapping[str, Any]) -> list[torch.Tensor]:
