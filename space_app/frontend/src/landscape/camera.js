@@ -16,7 +16,7 @@ export const VIEWPOINTS = { front: { azimuth: -90, elevation: 0 }, side: { azimu
 
 const [LEAST_ZOOM, MOST_ZOOM] = [0.3, 12];
 /** Distance of the eye from the middle; half the height of the picture at that distance. */
-export const DISTANCE = 5.2;
+const DISTANCE = 5.2;
 const HALF_HEIGHT = 1.42;
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));

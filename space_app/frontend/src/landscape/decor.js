@@ -2,16 +2,16 @@
 
 import { colourAt, css } from "./colourmaps.js";
 import { KIND } from "./grid.js";
-import { axisTicks, barOf } from "./plane.js";
+import { barOf } from "./plane.js";
 import { scaleLabels } from "./scale.js";
 
 /** Readable on every colour of a map: white with a dark edge. */
 export const ON_MAP = { ink: "#ffffff", edge: "rgba(16,20,28,0.82)" };
 
 /** Room that axes and the colour bar need around an area. */
-export function margins(pen, { scale, yTicks, hasBar, isNarrow = false }) {
+export function margins(pen, { scale, yTicks, hasBar }) {
   const wide = (labels) => Math.max(0, ...labels.map((label) => pen.measure(label)));
-  const bar = hasBar ? 16 + 14 + 7 + Math.max(wide(scaleLabels(scale, scale.ticks(6))), isNarrow ? 0 : pen.measure(scale.title) - 30) : 0;
+  const bar = hasBar ? 16 + 14 + 7 + Math.max(wide(scaleLabels(scale, scale.ticks(6))), pen.measure(scale.title) - 30) : 0;
   return { left: 30 + Math.ceil(wide(yTicks)), right: Math.max(14, Math.ceil(bar) + 6), top: hasBar ? 28 : 14, bottom: 46 };
 }
 
@@ -41,8 +41,6 @@ export function cut(pen, text, width, style = { size: 12 }) {
   while (chars.length > 1 && pen.measure(`${chars.join("")}…`, style) > width) chars.pop();
   return `${chars.join("")}…`;
 }
-
-export const ticksOf = (plot, lengths) => ({ xTicks: axisTicks(plot.xDomain, lengths.width, 64), yTicks: axisTicks(plot.yDomain, lengths.height, 44) });
 
 /**
  * The colour bar. Arrows at its ends say that losses lie beyond it.

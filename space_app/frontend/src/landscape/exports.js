@@ -4,11 +4,13 @@ import { TL } from "../core.js";
 import { download, h } from "../dom.js";
 import { closeMenu, showMenu } from "../enlarge.js";
 import { count } from "../format.js";
+import { cut } from "./decor.js";
 import { csvOf, jsonOf } from "./numbers.js";
 import { CanvasPen } from "./pen.js";
 import { SvgPen } from "./svg.js";
 
 const HEAD_PX = 34;
+const HEAD = { size: 14, weight: 600 };
 const RATIO = 2;
 
 const safe = (text) => text.replace(/[^\p{L}\p{N}._-]+/gu, "_").slice(0, 80) || "landscape";
@@ -37,7 +39,7 @@ export function openExports(panel, anchor) {
 
 /** Shifts everything that is painted down, for a title above. */
 function below(pen, panel, title, look) {
-  pen.text(title, 14, HEAD_PX / 2, { size: 14, weight: 600, fill: look.text });
+  pen.text(cut(pen, title, pen.width - 28, HEAD), 14, HEAD_PX / 2, { ...HEAD, fill: look.text });
   if (panel.note) pen.text(panel.note, 14, pen.height - 9, { size: 10.5, fill: look.muted });
 }
 
@@ -48,7 +50,7 @@ function pngOf(panel, title) {
   const outer = new CanvasPen(h("canvas"), width, height + HEAD_PX + (panel.note ? 18 : 0), RATIO, panel.family);
   const { look } = panel;
   outer.rect(0, 0, outer.width, outer.height, { fill: look.back });
-  outer.picture(inner.canvas, 0, HEAD_PX, width, height);
+  outer.picture({ canvas: inner.canvas, x: 0, y: 0, width: inner.canvas.width, height: inner.canvas.height }, 0, HEAD_PX, width, height);
   below(outer, panel, title, look);
   return outer.canvas;
 }

@@ -11,14 +11,24 @@ ColorManagement.enabled = false;
 const [NEAR, FAR] = [0.1, 40];
 const DOTS = [{ color: 0x10141c, size: 5.6 }, { color: 0xffffff, size: 3.4 }];
 
+/** This browser has no WebGL, or none to spare. */
+export class NoWebGl extends Error {}
+
 let shared = null;
 
 /** Opens the context; throws where the browser has none. */
 function renderer() {
   if (!shared) {
-    shared = new WebGLRenderer({ canvas: document.createElement("canvas"), antialias: true, alpha: true });
+    try {
+      shared = new WebGLRenderer({ canvas: document.createElement("canvas"), antialias: true, alpha: true });
+    } catch (error) {
+      throw new NoWebGl(error.message);
+    }
     shared.outputColorSpace = LinearSRGBColorSpace;
     shared.setPixelRatio(1);
+    const mine = shared;
+    // A graphics driver that starts anew takes its contexts with it; the next picture opens another.
+    mine.domElement.addEventListener("webglcontextlost", () => { if (shared === mine) shared = null; });
   }
   return shared;
 }
@@ -26,9 +36,10 @@ function renderer() {
 /** Gives the context back to the browser, which has only a few; the next picture opens another. */
 export function release() {
   if (!shared) return;
-  shared.dispose();
-  shared.forceContextLoss();
+  const mine = shared;
   shared = null;
+  mine.dispose();
+  mine.forceContextLoss();
 }
 
 export class Surface {
@@ -91,13 +102,18 @@ export class Surface {
   /**
    * Draws the surface as a lens sees it.
    * @param {number} ratio pixels for each CSS pixel.
-   * @returns {HTMLCanvasElement} to be copied before anything else is drawn.
+   * @returns {{canvas: HTMLCanvasElement, x: number, y: number, width: number, height: number}} which part of the canvas
+   *   it is; to be copied before anything else is drawn.
    */
   draw(lens, ratio) {
     const gl = renderer();
     const { area, middle, focal, right, up, back, eye } = lens;
     const [width, height] = [Math.max(1, Math.round(area.width * ratio)), Math.max(1, Math.round(area.height * ratio))];
-    if (gl.domElement.width !== width || gl.domElement.height !== height) gl.setSize(width, height, false);
+    const canvas = gl.domElement;
+    // Panels that differ by a pixel share a canvas that holds either: a new size costs more than a picture.
+    if (width * height * 2 < canvas.width * canvas.height) gl.setSize(width, height, false);
+    else if (width > canvas.width || height > canvas.height) gl.setSize(Math.max(width, canvas.width), Math.max(height, canvas.height), false);
+    gl.setViewport(0, 0, width, height);
     const at = (px) => (px / focal) * NEAR;
     this.camera.projectionMatrix.makePerspective(at(area.left - middle[0]), at(area.left + area.width - middle[0]), at(middle[1] - area.top), at(middle[1] - area.top - area.height), NEAR, FAR);
     this.camera.projectionMatrixInverse.copy(this.camera.projectionMatrix).invert();
@@ -105,7 +121,7 @@ export class Surface {
     this.camera.updateMatrixWorld(true);
     for (const [i, part] of this.dots.entries()) part.material.size = DOTS[i].size * ratio;
     gl.render(this.scene, this.camera);
-    return gl.domElement;
+    return { canvas, x: 0, y: canvas.height - height, width, height };
   }
 
   dispose() {

@@ -115,14 +115,3 @@ export function quantile(grid, share) {
   const values = grid.z.filter(Number.isFinite).sort();
   return values.length ? values[Math.min(values.length - 1, Math.round(share * (values.length - 1)))] : NaN;
 }
-
-/** The least and largest finite loss of a grid, and the least one above 0; null where there is none. */
-export function rangeOf(grid) {
-  let [min, max, minPositive] = [Infinity, -Infinity, Infinity];
-  for (const value of grid.z) {
-    if (value < min) min = value;
-    if (value > max) max = value;
-    if (value > 0 && value < minPositive) minPositive = value;
-  }
-  return min > max ? null : { min, max, minPositive: minPositive === Infinity ? null : minPositive };
-}

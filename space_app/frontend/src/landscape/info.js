@@ -39,7 +39,7 @@ function facts({ payload }, grid) {
 const percent = (share) => `${Number((100 * share).toPrecision(2))} %`;
 
 /** What a reader must know before believing the picture. */
-export function warnings({ payload }) {
+function warnings({ payload }) {
   const meta = payload.meta ?? {};
   const said = [];
   const cells = payload.num_rows * payload.num_cols;

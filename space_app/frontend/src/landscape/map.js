@@ -49,9 +49,9 @@ function placed(pen, { grid, payload, scale, settings }) {
 
 const isInside = (plot, x, y) => x >= plot.xDomain[0] && x <= plot.xDomain[1] && y >= plot.yDomain[0] && y <= plot.yDomain[1];
 
-export const markPoints = ({ marks }, plot) => (marks ?? []).filter(({ x, y }) => isInside(plot, x, y)).map(({ label, x, y }) => ({ label, px: plot.px(x), py: plot.py(y) }));
+const markPoints = ({ marks }, plot) => (marks ?? []).filter(({ x, y }) => isInside(plot, x, y)).map(({ label, x, y }) => ({ label, px: plot.px(x), py: plot.py(y) }));
 
-export const pathPoints = ({ path }, plot) => (path?.x ?? []).map((x, i) => ({ px: plot.px(x), py: plot.py(path.y[i]), label: path.labels?.[i] ?? "" }));
+const pathPoints = ({ path }, plot) => (path?.x ?? []).map((x, i) => ({ px: plot.px(x), py: plot.py(path.y[i]), label: path.labels?.[i] ?? "" }));
 
 const kept = new WeakMap();
 

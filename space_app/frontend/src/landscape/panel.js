@@ -16,9 +16,6 @@ import { Player } from "./player.js";
 import { listen } from "./pointer.js";
 import { paintSurface } from "./scene.js";
 
-/** How many times of drawing are kept for whoever looks at them with the browser's tools. */
-const MOST_MEASURES = 1000;
-
 export class Panel {
   /** @param {object} host the tab: what is chosen, scales, grids at hand, the cursor and the camera of all panels. */
   constructor(host, side) {
@@ -61,7 +58,7 @@ export class Panel {
     this.pick.hidden = !hasChoice;
     this.name.hidden = hasChoice;
     const names = all.map((item) => [item.id, `${TL.store.runs.get(item.run)?.name ?? item.run} · ${item.name}`]);
-    const text = JSON.stringify([names, series.id]);
+    const text = JSON.stringify([names, series.id, TL.store.style(series.run).colour]);
     if (text !== this.pickText) {
       this.pickText = text;
       this.pick.replaceChildren(...names.map(([id, label]) => h("option", { value: id, selected: id === series.id }, label)));
@@ -84,7 +81,6 @@ export class Panel {
     }
     const problem = this.host.cache.problem(frame);
     if (this.frame?.id !== frame.id) this.say(problem ? `Step ${count(frame.step)} cannot be read: ${problem}` : this.frame ? "" : "Reading…");
-    this.root.dataset.waits = "1";
   }
 
   say(text) {
@@ -125,7 +121,6 @@ export class Panel {
   draw() {
     const { width, height } = this.pictureSize;
     if (!this.grid || !width || !height) return;
-    const started = performance.now();
     const isSurface = this.isSurface;
     if (isSurface && !this.surface) {
       this.surface = this.host.newSurface();
@@ -136,8 +131,9 @@ export class Panel {
       this.pen = this.penOf(this.base, width, height, this.pen);
       this.plot = this.paint(this.pen);
     } catch (error) {
-      if (!isSurface) throw error;
-      this.host.noSurface(error);
+      if (!isSurface || !this.host.isWithoutGl(error)) throw error;
+      this.dropSurface();
+      this.host.noSurface();
       return;
     }
     const { scale } = this.host.pictureOf(this.series, this.frame);
@@ -146,17 +142,15 @@ export class Panel {
     setText(this.noteNode, this.note);
     this.noteNode.hidden = !this.note;
     this.drawOver();
-    this.mark(started, isSurface);
+    this.mark(isSurface);
   }
 
-  mark(started, isSurface) {
-    delete this.root.dataset.waits;
+  /** Says in the document what is drawn. */
+  mark(isSurface) {
     const step = this.frame.step;
-    Object.assign(this.root.dataset, { ready: "1", step: String(step), view: this.grid.isLine ? "line" : isSurface ? "3d" : this.host.settings.view, draws: String(this.numDraws + 1) });
+    Object.assign(this.root.dataset, { ready: "1", step: String(step), view: this.grid.isLine ? "line" : isSurface ? "3d" : this.host.settings.view, draws: String(++this.numDraws) });
     const what = `Landscape ${this.frame.name}, step ${step}. ${isSurface ? "Arrow keys turn the surface, Shift and arrow keys move the cursor, plus and minus zoom." : "Arrow keys move the cursor."} Space plays.`;
     if (this.stage.getAttribute("aria-label") !== what) this.stage.setAttribute("aria-label", what);
-    if (this.numDraws++ % MOST_MEASURES === 0) performance.clearMeasures("landscape-draw");
-    performance.measure("landscape-draw", { start: started });
   }
 
   penOf(canvas, width, height, old) {

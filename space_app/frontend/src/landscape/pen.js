@@ -151,8 +151,9 @@ export class CanvasPen {
     this.ctx.putImageData(this.image, left, top);
   }
 
-  picture(source, x, y, w, h) {
-    this.ctx.drawImage(source, x, y, w, h);
+  /** Copies a part of a canvas. */
+  picture({ canvas, x: fromX, y: fromY, width, height }, x, y, w, h) {
+    this.ctx.drawImage(canvas, fromX, fromY, width, height, x, y, w, h);
   }
 }
 

@@ -38,7 +38,8 @@ export function listen(stage, panel) {
     fingers.set(event.pointerId, now);
   });
   for (const type of ["pointerup", "pointercancel"]) stage.addEventListener(type, (event) => fingers.delete(event.pointerId));
-  stage.addEventListener("pointerleave", () => panel.leave());
+  // What a finger pointed at stays until it points elsewhere.
+  stage.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && panel.leave());
   stage.addEventListener("contextmenu", (event) => panel.isSurface && event.preventDefault());
   stage.addEventListener("dblclick", () => panel.isSurface && panel.moveCamera(null));
   // The wheel scrolls the page until the surface has been clicked.

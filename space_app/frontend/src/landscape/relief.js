@@ -4,7 +4,7 @@ import { slot } from "./colourmaps.js";
 import { between, KIND } from "./grid.js";
 
 /** Half the box's height; its longer side reaches from -1 to 1. */
-export const HALF_Z = 0.62;
+const HALF_Z = 0.62;
 
 /**
  * The box of a grid: how coordinates and losses become places in space.

@@ -1,7 +1,7 @@
 // The surface in its box: walls with ticks behind it, names of axes, marks and the path on it.
 
 import { lens } from "./camera.js";
-import { drawBar, drawMarks, drawPath, margins } from "./decor.js";
+import { cut, drawBar, drawMarks, drawPath, margins } from "./decor.js";
 import { lossAt } from "./grid.js";
 import { axisTicks, isSameKind } from "./plane.js";
 import { boxOf, isSeen } from "./relief.js";
@@ -113,5 +113,5 @@ function drawScale(pen, { axis, at, from, to, ticks, look, centre }) {
   let angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
   if (Math.abs(angle) > Math.PI / 2) angle -= Math.sign(angle) * Math.PI;
   if (axis.isUpright && Math.abs(angle) > 1.4) angle = -Math.PI / 2;
-  pen.text(axis.name, middle[0] + out[0] * gap, middle[1] + out[1] * gap, { size: 12, fill: look.text, align: "center", angle });
+  pen.text(cut(pen, axis.name, Math.max(90, length)), middle[0] + out[0] * gap, middle[1] + out[1] * gap, { size: 12, fill: look.text, align: "center", angle });
 }

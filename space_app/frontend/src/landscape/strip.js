@@ -28,6 +28,8 @@ export class Strip {
   }
 
   set(list, chosen) {
+    if (chosen !== this.chosen) this.isTurned = true;
+    this.chosen = chosen;
     const keep = new Set(list.map((series) => series.id));
     for (const [id, card] of this.cards) {
       if (keep.has(id)) continue;
@@ -50,6 +52,16 @@ export class Strip {
       card.node.setAttribute("aria-label", `${series.name} of ${run}, ${plural(series.frames.length, "step")}`);
       if (this.root.children[i] !== card.node) this.root.insertBefore(card.node, this.root.children[i] ?? null);
     });
+    this.turn();
+  }
+
+  /** Scrolls the chosen card into sight, once after it was chosen. */
+  turn() {
+    const { node } = this.cards.get(this.chosen) ?? {};
+    if (!this.isTurned || !node?.offsetParent) return;
+    this.isTurned = false;
+    const [from, to] = [node.offsetLeft - this.root.offsetLeft, node.offsetLeft - this.root.offsetLeft + node.offsetWidth];
+    if (from < this.root.scrollLeft || to > this.root.scrollLeft + this.root.clientWidth) this.root.scrollLeft = from - 40;
   }
 
   add(series) {

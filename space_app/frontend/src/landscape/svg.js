@@ -77,8 +77,10 @@ export class SvgPen {
     this.parts.push("</g>");
   }
 
-  picture(source, x, y, w, h) {
-    this.add("image", { href: source.toDataURL("image/png"), x, y, width: w, height: h });
+  picture({ canvas, x: fromX, y: fromY, width, height }, x, y, w, h) {
+    const copy = Object.assign(document.createElement("canvas"), { width, height });
+    copy.getContext("2d").drawImage(canvas, fromX, fromY, width, height, 0, 0, width, height);
+    this.add("image", { href: copy.toDataURL("image/png"), x, y, width: w, height: h });
   }
 
   /** @param {string} title what the picture is, for readers of screens. */

@@ -18,6 +18,8 @@ import { Strip } from "./strip.js";
 
 const REFRESH_MS = 1500;
 const WRITE_MS = 300;
+/** How many times of showing a step are kept for whoever looks at them with the browser's tools. */
+const MOST_MEASURES = 1000;
 const SIDES = { a: { run: "run", name: "name", step: "step" }, b: { run: "run2", name: "name2", step: "step2" } };
 
 export class LandscapeView {
@@ -27,6 +29,7 @@ export class LandscapeView {
     this.cursor = null;
     this.scales = new Map();
     this.gl = null;
+    this.numSteps = 0;
     this.camera = unpack(settingsOf(TL.state.landscape).camera);
     this.cache = new FrameCache({ load: readGrid, onChange: (frame) => this.frameCame(frame) });
     this.controls = new Controls(this);
@@ -73,8 +76,11 @@ export class LandscapeView {
   }
 
   changeStep(side, step) {
+    const started = performance.now();
     this.changeSoon({ [SIDES[side].step]: step });
     this.update();
+    if (this.numSteps++ % MOST_MEASURES === 0) performance.clearMeasures("landscape-frame");
+    performance.measure("landscape-frame", { start: started });
   }
 
   choose(side, id) {
@@ -302,7 +308,7 @@ export class LandscapeView {
       import("./gl.js").then((gl) => {
         this.gl = gl;
         this.redraw();
-      }, (error) => this.noSurface(error));
+      }, () => this.noSurface());
     }
     if (!this.gl) {
       this.sayNoSurface();
@@ -311,9 +317,12 @@ export class LandscapeView {
     return new this.gl.Surface();
   }
 
-  noSurface(error) {
+  isWithoutGl(error) {
+    return Boolean(this.gl) && error instanceof this.gl.NoWebGl;
+  }
+
+  noSurface() {
     this.gl = false;
-    this.glError = error.message;
     this.redraw();
     this.sayNoSurface();
   }

@@ -1,0 +1,1 @@
+import{d as a,e as b}from"./chunk-3RL5GRWR.js";export{b as parsePayload,a as readColumns};
