@@ -1,5 +1,7 @@
 """Answers of operators whose result depends on data, where there are none: a number is 0, a size the largest possible.
 
+Only whether an expert was chosen, and how often, is not 0 but 1: else no expert would run.
+
 Every answer is counted by who asks. Also shapes of operators that the meta device refuses.
 """
 

@@ -49,7 +49,7 @@ def with_dims(
         other_args, other_kwargs = tree_unflatten(changed, spec)
         again = run_meta(
             model, other_args, other_kwargs, max_ops=1, end_s=end_s,
-            skipped={path: first for path, (first, _, _) in same.items()},
+            skipped={path: first for path, (first, _, _) in same.items()}, answers=done.tracer.answers,
         )  # fmt: skip
         if not again.error:
             found = _named(trace, done.tracer.tape.calls, again.tracer.tape.calls, same, planned)

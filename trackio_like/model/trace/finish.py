@@ -52,7 +52,7 @@ def finished(done: Pass, rungs: Sequence[Rung], *, kv_bytes: KvBytes) -> Trace:
         is_partial=bool(done.error),
         failed_at=done.tracer.failed_at if done.error else "",
         error=done.error,
-        num_assumed=done.tracer.num_assumed,
+        num_assumed=done.tracer.num_assumed + done.tracer.num_sizes_assumed,
         ops=_ops(flow, kinds, end, order, speaks),
         edges=_edges(flow, kinds, end, place),
         inputs=_ports(done.inputs, flow, place),

@@ -71,11 +71,13 @@ def _to_list(tracer: Tracer, func: Any, args: Any, kwargs: dict[str, Any]) -> An
     tensor = args[0]
     if tracer.is_constant(tensor):
         return func(*args, **kwargs)
-    tracer.assume()
-    nothing: Any = False if tensor.dtype == torch.bool else 0.0 if tensor.dtype.is_floating_point else 0
+    number = tracer.answer_about(tensor, 0)
+    kind = bool if tensor.dtype == torch.bool else float if tensor.dtype.is_floating_point else int
+    answer = kind(number)
+    tracer.answers.append(answer)
 
     def nested(shape: tuple[int, ...]) -> Any:
-        return [nested(shape[1:]) for _ in range(shape[0])] if shape else nothing
+        return [nested(shape[1:]) for _ in range(shape[0])] if shape else answer
 
     return nested(tuple(tensor.shape))
 

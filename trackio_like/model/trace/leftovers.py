@@ -95,7 +95,7 @@ def alive(storages: set[int]) -> list[torch.Tensor]:
         if issubclass(type(each), torch.Tensor):
             try:
                 storage = each.untyped_storage()
-            except (NotImplementedError, RuntimeError):
+            except (NotImplementedError, RuntimeError, ValueError):
                 continue
             if id(storage) in storages:
                 found.append(each)

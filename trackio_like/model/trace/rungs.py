@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ class Pass:
 
 def run_meta(
     model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, max_ops: int, end_s: float,
-    skipped: Mapping[str, str] | None = None,
+    skipped: Mapping[str, str] | None = None, answers: Sequence[Any] = (),
 ) -> Pass:  # fmt: skip
     """The model's shell on the meta device: nothing is computed, nothing of the model touched.
 
@@ -60,8 +61,9 @@ def run_meta(
         end_s: see `Tracer`.
         skipped: modules that do not run, by path, each with the path of one before it whose results stand for its own.
             With it, calls of modules are all that is written down.
+        answers: see `Tracer`.
     """
-    tracer = Tracer(is_shell=True, is_real=False, max_ops=max_ops, end_s=end_s, skipped=skipped)
+    tracer = Tracer(is_shell=True, is_real=False, max_ops=max_ops, end_s=end_s, skipped=skipped, answers=answers)
     return _run_shell("meta", model, tracer, meta_stand_in, args, kwargs)
 
 
@@ -70,13 +72,25 @@ def run_fake(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     tracer = Tracer(is_shell=False, is_real=False, max_ops=max_ops, end_s=end_s)
-    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+    with _quiet_log("torch._subclasses.fake_tensor"), FakeTensorMode(allow_non_fake_inputs=True) as mode:
 
         def stand_in(tensor: torch.Tensor) -> torch.Tensor:
             fake = mode.from_tensor(tensor.detach(), static_shapes=True)
             return nn.Parameter(fake, requires_grad=tensor.requires_grad) if isinstance(tensor, nn.Parameter) else fake
 
         return _run_shell("fake", model, tracer, stand_in, args, kwargs)
+
+
+@contextmanager
+def _quiet_log(name: str) -> Iterator[None]:
+    """Errors that end a way are told by its rung, not on the terminal."""
+    logger = logging.getLogger(name)
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def run_real(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], *, max_ops: int, end_s: float) -> Pass:
@@ -192,7 +206,8 @@ def _call(done: Pass, model: nn.Module, args: Sequence[Any], kwargs: Mapping[str
     if not done.error and not tracer.is_outline:
         outputs = [(name, tensor) for name, tensor in named_tensors(result) if "past_key_values" not in name]
         for name, tensor in outputs[:_MAX_OUTPUTS]:
-            done.outputs.append((name or "output", tracer.take_output(name or "output", tensor)))
+            shown = "output" if not name else f"output_{name}" if name[0].isdigit() else name
+            done.outputs.append((shown, tracer.take_output(shown, tensor)))
         if len(outputs) > _MAX_OUTPUTS:
             done.notes.append(f"Of {len(outputs)} outputs the first {_MAX_OUTPUTS} are shown.")
     tracer.tape.end(root)

@@ -86,7 +86,7 @@ class Storages:
 def _storage(tensor: Any) -> Any:
     try:
         return tensor.untyped_storage()
-    except (NotImplementedError, RuntimeError):  # sparse layouts and some subclasses have none
+    except (NotImplementedError, RuntimeError, ValueError):  # sparse layouts, some subclasses, lazy parameters
         return None
 
 

@@ -11,6 +11,8 @@ _ROLL_FROM: Final = 24
 _ROLL_EVERY: Final = 512
 _FEWEST_TURNS: Final = 8
 _LONGEST_PERIOD: Final = 64
+_COUNTS: Final = frozenset({"any", "sum", "bincount", "histc", "count_nonzero", "gt", "ge", "ne"})
+_MOST_BEFORE: Final = 24
 
 
 class EndOfTraceError(BaseException):
@@ -176,10 +178,25 @@ class Tape:
             return self.same_as.get(position, position)
         return position
 
+    def chosen(self, position: int) -> bool:
+        """Whether an operation counts or compares what a choice among experts gave."""
+        if position < 0 or self.ops[position].name not in _COUNTS:
+            return False
+        todo, seen = [position], {position}
+        while todo and len(seen) < _MOST_BEFORE:
+            for source in self.ops[todo.pop(0)].sources:
+                if source.producer >= 0 and source.producer not in seen:
+                    if self.ops[source.producer].name == "topk":
+                        return True
+                    seen.add(source.producer)
+                    todo.append(source.producer)
+        return False
+
     def _repeat(self, first: int, op: Op) -> None:
         known = self.ops[first]
         known.num_runs += op.num_runs
         known.macs += op.macs
+        known.is_data = known.is_data or op.is_data
         seen = {source.producer for source in known.sources}
         new = tuple(source for source in op.sources if source.producer not in seen)
         if new and len(known.sources) < 8:

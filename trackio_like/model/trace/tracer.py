@@ -25,7 +25,14 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
     """Writes onto a tape what happens while it is entered."""
 
     def __init__(
-        self, *, is_shell: bool, is_real: bool, max_ops: int, end_s: float, skipped: Mapping[str, str] | None = None
+        self,
+        *,
+        is_shell: bool,
+        is_real: bool,
+        max_ops: int,
+        end_s: float,
+        skipped: Mapping[str, str] | None = None,
+        answers: Sequence[Any] = (),
     ) -> None:
         """Prepares one pass.
 
@@ -35,11 +42,17 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
             max_ops: see `Tape`.
             end_s: when the pass ends at the latest, in seconds of `time.monotonic()`.
             skipped: see `run_meta`.
+            answers: of an earlier pass.
         """
         super().__init__()
         self.tape = Tape(max_ops)
         self.storages = Storages()
         self.num_assumed = 0
+        """Numbers that depend on data, and were assumed."""
+        self.num_sizes_assumed = 0
+        self.answers: list[Any] = []
+        """What was assumed, in order; a second pass goes the same way with them."""
+        self._answers = answers
         self.failed_at = ""
         self.is_shell = is_shell
         self.is_real = is_real
@@ -133,9 +146,17 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         """Lets go of results that stand for others'."""
         self._stands_for.clear()
 
-    def assume(self) -> None:
-        """Something that depends on data is assumed."""
+    def answer_about(self, tensor: torch.Tensor, usual: Any) -> Any:
+        """What is assumed of a number that depends on data.
+
+        Whether an expert was chosen, and how often, is assumed to be 1: were it 0, no expert would run.
+        """
         self.num_assumed += 1
+        if self.num_assumed <= len(self._answers):
+            return self._answers[self.num_assumed - 1]
+        entry = self.storages.find(tensor)
+        is_chosen = entry is not None and self.tape.chosen(entry.producer)
+        return usual + 1 if is_chosen and isinstance(usual, (int, float)) else usual
 
     def is_constant(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor's numbers are there, and right."""
@@ -208,11 +229,17 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
             return func(*args, **kwargs)
         rule = ASSUMED.get(about.name)
         if rule is not None and args and isinstance(args[0], torch.Tensor):
-            self.num_assumed += 1
-            return rule(args, kwargs)
+            result = rule(args, kwargs)
+            is_number = not isinstance(result, (torch.Tensor, tuple, list))
+            if is_number:
+                result = self.answer_about(args[0], result)
+                self.answers.append(result)
+            else:
+                self.num_sizes_assumed += 1
+            return result
         if about.name.startswith("index"):
             args, num_masks = without_masks(args)
-            self.num_assumed += num_masks if about.name == "index" else 0
+            self.num_sizes_assumed += num_masks if about.name == "index" else 0
         refused = REFUSED.get(about.name)
         return func(*args, **kwargs) if refused is None else refused(args, kwargs)
 
