@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contours, placeLabels } from "../src/landscape/contours.js";
+import { contours, gapped, placeLabels } from "../src/landscape/contours.js";
 import { gridOf } from "../src/landscape/grid.js";
 
 /** A grid of a function over evenly spaced coordinates. */
@@ -86,4 +86,14 @@ test("a label stands on its line, upright, and away from the frame and from othe
   }
   assert.ok(Math.hypot(places[0].x - places[1].x, places[0].y - places[1].y) >= 46);
   assert.deepEqual(placeLabels([{ points: ring(5), width: 30 }], area), [null], "a line shorter than its label has none");
+});
+
+test("a line has a gap around its label, with ends exactly at its edge", () => {
+  assert.deepEqual(gapped([0, 0, 10, 0], { x: 5, y: 0 }, 2), [0, 0, 3, 0, NaN, NaN, 7, 0, 10, 0]);
+  assert.deepEqual(gapped([4.5, 0, 5, 0, 10, 0], { x: 5, y: 0 }, 2).filter((value) => !Number.isNaN(value)), [7, 0, 10, 0]);
+  assert.deepEqual(gapped([0, 0, 4, 0, 6, 0, 10, 0], { x: 5, y: 0 }, 2).filter((value) => !Number.isNaN(value)), [0, 0, 3, 0, 7, 0, 10, 0]);
+  for (const far of [[0, 5, 4, 5, 10, 5], [10, 0, 20, 0, 30, 0], [-9, 0, -5, 0]]) assert.deepEqual(gapped(far, { x: 5, y: 0 }, 2), far);
+  const ring = Float64Array.from({ length: 202 }, (_, i) => 50 * (i % 2 ? Math.sin : Math.cos)((Math.PI * 2 * (i >> 1)) / 100));
+  const cut = gapped(ring, { x: 50, y: 0 }, 12);
+  for (let i = 0; i < cut.length; i += 2) assert.ok(Number.isNaN(cut[i]) || Math.hypot(cut[i] - 50, cut[i + 1]) >= 12 - 1e-9);
 });

@@ -129,7 +129,7 @@ function bestPlace(points, width, area, placed) {
   for (let i = 1; i < num; i++) along[i] = along[i - 1] + Math.hypot(points[2 * i] - points[2 * i - 2], points[2 * i + 1] - points[2 * i - 1]);
   const total = along[num - 1];
   const span = width + 8;
-  if (!(total > span * 1.8)) return null;
+  if (!(total > span * 2.6)) return null;
   let best = null;
   const step = Math.max(span / 4, total / 48);
   for (let from = 0; from + span <= total; from += step) {
@@ -160,4 +160,35 @@ function at(points, along, length) {
   }
   const share = along[high] > along[low] ? (length - along[low]) / (along[high] - along[low]) : 0;
   return [points[2 * low] + (points[2 * high] - points[2 * low]) * share, points[2 * low + 1] + (points[2 * high + 1] - points[2 * low + 1]) * share];
+}
+
+/**
+ * A line with a gap around a label, so that no piece of it reads as a sign before a number.
+ * @param {ArrayLike<number>} points x0, y0, x1, y1, ...
+ * @param {{x: number, y: number}} place middle of the gap.
+ * @returns {number[]} NaN, NaN where the line begins anew.
+ */
+export function gapped(points, { x, y }, radius) {
+  const found = [];
+  const add = (share, i) => found.push(points[i] + (points[i + 2] - points[i]) * share, points[i + 1] + (points[i + 3] - points[i + 1]) * share);
+  for (let i = 0; i + 3 < points.length; i += 2) {
+    const [dx, dy, fx, fy] = [points[i + 2] - points[i], points[i + 3] - points[i + 1], points[i] - x, points[i + 1] - y];
+    // Where the segment is within the circle: between the two roots of a quadratic.
+    const [a, b, c] = [dx * dx + dy * dy, fx * dx + fy * dy, fx * fx + fy * fy - radius * radius];
+    const root = Math.sqrt(Math.max(0, b * b - a * c));
+    const [enters, leaves] = b * b > a * c && a > 0 ? [(-b - root) / a, (-b + root) / a] : c < 0 ? [0, 1] : [1, 1];
+    const [from, to] = [Math.min(1, Math.max(0, enters)), Math.min(1, Math.max(0, leaves))];
+    if (i === 0 && c >= 0) add(0, i);
+    if (from === to) {
+      add(1, i);
+      continue;
+    }
+    if (from > 0) add(from, i);
+    found.push(NaN, NaN);
+    if (to < 1) {
+      add(to, i);
+      add(1, i);
+    }
+  }
+  return found;
 }

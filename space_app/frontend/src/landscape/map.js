@@ -1,10 +1,13 @@
 // The heat map and the contours of one landscape.
 
 import { colourAt, css, luminance, readable } from "./colourmaps.js";
-import { contours, placeLabels } from "./contours.js";
+import { contours, gapped, placeLabels } from "./contours.js";
 import { drawAxes, drawBar, drawDots, drawMarks, drawPath, emptyRects, margins, ON_MAP } from "./decor.js";
 import { axisTicks, isSameKind, placeMap } from "./plane.js";
 import { scaleLabels } from "./scale.js";
+
+const LABEL_PX = 10.5;
+const MOST_LABELS = 60;
 
 /**
  * @param {object} pen
@@ -72,14 +75,16 @@ function drawContours(pen, plot, levels, { grid, payload, scale, colours, settin
       pixels[i] = plot.px(points[i]);
       pixels[i + 1] = plot.py(points[i + 1]);
     }
-    return { level, points: pixels, width: pen.measure(names.get(level), { size: 10.5 }) };
+    return { level, points: pixels, width: pen.measure(names.get(level), { size: LABEL_PX }) };
   });
-  for (const { level, points } of lines) pen.line(points, { stroke: inks.get(level).line, width: hasHeat ? 1.1 : 1.7, alpha: hasHeat ? 0.75 : 1 });
   const taken = settings.marks ? markPoints(payload, plot).map(({ px, py }) => ({ x: px + 10, y: py - 6 })) : [];
-  const longest = lines.filter(({ points }) => points.length > 8).sort((a, b) => b.points.length - a.points.length).slice(0, 60);
-  placeLabels(longest, plot.area, taken).forEach((place, i) => {
-    const { level } = longest[i];
-    if (place) pen.text(names.get(level), place.x, place.y, { size: 10.5, fill: inks.get(level).text, halo: inks.get(level).halo, align: "center", angle: place.angle });
+  lines.sort((a, b) => b.points.length - a.points.length);
+  const places = placeLabels(lines.filter(({ points }) => points.length > 8).slice(0, MOST_LABELS), plot.area, taken);
+  lines.forEach(({ level, points, width }, i) => {
+    const { line, text } = inks.get(level);
+    const shown = places[i] ? gapped(points, places[i], width / 2 + 4) : points;
+    pen.line(shown, { stroke: line, width: hasHeat ? 1.1 : 1.7, alpha: hasHeat ? 0.75 : 1 });
+    if (places[i]) pen.text(names.get(level), places[i].x, places[i].y, { size: LABEL_PX, fill: text, align: "center", angle: places[i].angle });
   });
 }
 
@@ -87,8 +92,8 @@ function drawContours(pen, plot, levels, { grid, payload, scale, colours, settin
 function inkOf(rgb, hasHeat, look) {
   if (!hasHeat) {
     const ink = css(readable(rgb, look.backRgb, look.textRgb));
-    return { line: ink, text: ink, halo: look.back };
+    return { line: ink, text: ink };
   }
   const isLight = luminance(rgb) > 0.3;
-  return { line: isLight ? "#10141c" : ON_MAP.ink, text: isLight ? "#10141c" : ON_MAP.ink, halo: css(rgb) };
+  return { line: isLight ? "#10141c" : ON_MAP.ink, text: isLight ? "#10141c" : ON_MAP.ink };
 }

@@ -23,7 +23,7 @@ export function paintSurface(pen, picture) {
   const isEqual = settings.axes !== "fill" && (settings.axes === "equal" || isSameKind(payload.x_label ?? "x", payload.y_label ?? "y"));
   const box = boxOf(grid, scale, isEqual);
   const view = lens(camera, area);
-  drawBox(pen, { box, view, scale, payload, look });
+  const scales = drawBox(pen, { box, view, scale, payload, look });
   const key = [scale, colours, settings.wire, settings.dots, isEqual];
   const known = filled.get(surface);
   if (known?.grid !== grid || known.key.some((value, i) => value !== key[i])) {
@@ -31,6 +31,7 @@ export function paintSurface(pen, picture) {
     filled.set(surface, { grid, key });
   }
   pen.picture(surface.draw(view, pen.ratio ?? 2), area.left, area.top, area.width, area.height);
+  for (const draw of scales) draw();
   const place = (x, y) => {
     const loss = lossAt(grid, x, y);
     const point = [box.toX(x), box.toY(y), Number.isFinite(loss) ? box.toZ(loss) : -box.halfZ];
@@ -54,7 +55,10 @@ function drawNamed(pen, { grid, payload, place, view, box, look, area }) {
   drawMarks(pen, marks.map((mark) => ({ ...mark, alpha: mark.isSeen ? 1 : 0.45 })), { look, area });
 }
 
-/** The three sides of the box that lie behind the surface, with the ticks of all axes. */
+/**
+ * The three sides of the box that lie behind the surface.
+ * @returns {(() => void)[]} what draws the labels of the axes, which stand before it.
+ */
 function drawBox(pen, { box, view, scale, payload, look }) {
   const { halfX, halfY, halfZ } = box;
   const far = [view.back[0] > 0 ? -halfX : halfX, view.back[1] > 0 ? -halfY : halfY, view.back[2] >= 0 ? -halfZ : halfZ];
@@ -66,14 +70,16 @@ function drawBox(pen, { box, view, scale, payload, look }) {
   side([[-halfX, -halfY, far[2]], [halfX, -halfY, far[2]], [halfX, halfY, far[2]], [-halfX, halfY, far[2]]]);
   side([[far[0], -halfY, -halfZ], [far[0], halfY, -halfZ], [far[0], halfY, halfZ], [far[0], -halfY, halfZ]]);
   side([[-halfX, far[1], -halfZ], [halfX, far[1], -halfZ], [halfX, far[1], halfZ], [-halfX, far[1], halfZ]]);
+  const scales = [];
   for (const axis of axes(box, view, scale, payload, far)) {
     const [from, to] = [at(...axis.edge(-1)), at(...axis.edge(1))];
     const length = Math.hypot(to[0] - from[0], to[1] - from[1]);
     if (length < LEAST_AXIS_PX) continue;
     const ticks = axis.ticks(length);
     for (const { share } of ticks) for (const [a, b] of axis.grid(share)) pen.line([...at(...a), ...at(...b)], { stroke: look.line });
-    drawScale(pen, { axis, at, from, to, ticks, look, centre: at(0, 0, 0) });
+    scales.push(() => drawScale(pen, { axis, at, from, to, ticks, look, centre: at(0, 0, 0) }));
   }
+  return scales;
 }
 
 function axes(box, view, scale, payload, far) {
@@ -106,12 +112,12 @@ function drawScale(pen, { axis, at, from, to, ticks, look, centre }) {
   for (const { label, share } of ticks) {
     const [x, y] = at(...axis.edge(share));
     pen.line([x, y, x + out[0] * 4, y + out[1] * 4], { stroke: look.axis });
-    pen.text(label, x + out[0] * 10, y + out[1] * 12, { fill: look.muted, align });
+    pen.text(label, x + out[0] * 10, y + out[1] * 12, { fill: look.muted, halo: look.back, align });
     widest = Math.max(widest, pen.measure(label));
   }
   const gap = 29 + Math.abs(out[0]) * (widest - 4);
   let angle = Math.atan2(to[1] - from[1], to[0] - from[0]);
   if (Math.abs(angle) > Math.PI / 2) angle -= Math.sign(angle) * Math.PI;
   if (axis.isUpright && Math.abs(angle) > 1.4) angle = -Math.PI / 2;
-  pen.text(cut(pen, axis.name, Math.max(90, length)), middle[0] + out[0] * gap, middle[1] + out[1] * gap, { size: 12, fill: look.text, align: "center", angle });
+  pen.text(cut(pen, axis.name, Math.max(90, length)), middle[0] + out[0] * gap, middle[1] + out[1] * gap, { size: 12, fill: look.text, halo: look.back, align: "center", angle });
 }
