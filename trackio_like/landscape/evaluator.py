@@ -94,7 +94,7 @@ class Evaluator:
             self._start_anew()
             self._mover.move_to(0.0, 0.0)
             if way.mode == "vector":
-                plane = VectorPlane(self._weights, *self._axes)
+                plane = VectorPlane(self._mover.moved())
                 yield lambda points: self._vector(plane, pieces, points)
                 return
             if not way.first_layer:

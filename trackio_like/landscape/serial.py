@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 
@@ -13,6 +13,11 @@ from trackio_like.landscape.scoring import BatchNormMode, Scorer, recalibrate
 from trackio_like.landscape.weights import Weight
 
 _WIDE: Final = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
+
+
+_Steps: TypeAlias = tuple[torch.Tensor | None, torch.Tensor | None]
+Moved: TypeAlias = tuple[Weight, torch.Tensor | None, torch.Tensor | None]
+"""A weight, and what a step of 1 along x and along y adds to it."""
 
 
 class Mover:
@@ -38,7 +43,7 @@ class Mover:
         """
         self._directions = (x, y)
         # What neither direction moves is never written.
-        self._moved: list[tuple[Weight, torch.Tensor, tuple[torch.Tensor | None, ...] | None]] = []
+        self._moved: list[tuple[Weight, torch.Tensor, _Steps | None]] = []
         for weight, bits in zip(weights, centre, strict=True):
             steps = (x.of(weight), y.of(weight))
             if any(step is not None for step in steps):
@@ -49,12 +54,18 @@ class Mover:
         """Numbers that move."""
         return sum(weight.tensor.numel() for weight, *_ in self._moved)
 
+    def moved(self) -> list[Moved]:
+        """What moves, and how; the directions that are kept are not copied."""
+        return [(weight, *self._steps(weight, kept)) for weight, _, kept in self._moved]
+
+    def _steps(self, weight: Weight, kept: _Steps | None) -> _Steps:
+        return kept or (self._directions[0].of(weight), self._directions[1].of(weight))
+
     def move_to(self, x: float, y: float) -> None:
         """Writes θ + x·δ + y·η, each number rounded once to its dtype."""
         for weight, bits, kept in self._moved:
             target = weight.tensor.data
-            steps = kept or tuple(direction.of(weight) for direction in self._directions)
-            _write(target, bits.to(target.device), steps, (x, y))
+            _write(target, bits.to(target.device), self._steps(weight, kept), (x, y))
             if weight.is_variance:
                 target.clamp_min_(0)
 

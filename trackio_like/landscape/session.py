@@ -125,16 +125,18 @@ class Evaluation:
         num_workers = self._num_workers(evaluator, plan, needs, is_shared=team.is_shared)
         try:
             with Workers(local, num_workers) as workers:
-                self._refine(team.source(local) if team.is_shared else workers, cells)
+                self._refine(team.source(local) if team.is_shared else workers, cells, local)
         except TimeIsUpError:
             self._meta["stopped"] = f"the time limit of {options.time_limit_s:g} s was reached"
         team.finish(cells, self._meta)
 
     # -- the parts of a run --------------------------------------------------------------------------------------
 
-    def _refine(self, source: Source, cells: Cells) -> None:
+    def _refine(self, source: Source, cells: Cells, local: LocalSource) -> None:
         options = self.options
+        deadline_s, local.deadline_s = local.deadline_s, None  # θ itself is measured, however late it is
         self._measure_centre(source, cells)
+        local.deadline_s = deadline_s
         estimate = refine(
             cells,
             lambda found: self._measure(source, cells, found),
@@ -181,7 +183,7 @@ class Evaluation:
             forward_fixed_bytes=forward.fixed_bytes,
             forward_bytes_per_sample=forward.bytes_per_sample,
             largest_weight_bytes=max(wide_bytes),
-            backup_bytes=sum(tensor.nbytes for tensor in moved) + (buffers if is_same_memory else 0),
+            backup_bytes=sum(tensor.nbytes for tensor in moved) + buffers * (2 if is_same_memory else 1),
             data_bytes=data.num_bytes,
             largest_batch=data.largest_batch,
         )

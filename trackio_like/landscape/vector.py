@@ -12,24 +12,22 @@ import torch
 from torch.func import functional_call, vmap
 
 from trackio_like.landscape.data import Piece, mean
-from trackio_like.landscape.directions import Direction, wide
+from trackio_like.landscape.directions import wide
 from trackio_like.landscape.scoring import Scorer
+from trackio_like.landscape.serial import Moved
 from trackio_like.landscape.weights import Weight
 
 
 class VectorPlane:
     """The weights of many points of a plane at once; the model itself is never written to."""
 
-    def __init__(self, weights: Sequence[Weight], x: Direction, y: Direction) -> None:
-        """Makes the directions, while the model is at the centre.
+    def __init__(self, moved: Sequence[Moved]) -> None:
+        """Takes what moves.
 
         Args:
-            weights: all that may move.
-            x: the direction of columns.
-            y: the direction of rows.
+            moved: weights at the centre, and their directions.
         """
-        found = [(weight, x.of(weight), y.of(weight)) for weight in weights]
-        self._moved = [(weight, dx, dy) for weight, dx, dy in found if dx is not None or dy is not None]
+        self._moved = moved
 
     def at(self, points_P2: torch.Tensor) -> dict[str, torch.Tensor]:
         """The weights of each point, [P, ...], by the name they have in a `Scorer`.
