@@ -22,6 +22,7 @@ NAMES = (
     "remote",
     "mirror",
     "landscape",
+    "landscape_ranks",
 )
 
 
