@@ -16,6 +16,7 @@ from trackio_like.module_state.hooks import foreign_hooks_off
 from trackio_like.module_state.random_state import random_states_undo
 
 _WORDS: Final = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_LAZY: Final = (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer)
 
 
 class NotRestoredError(RuntimeError):
@@ -141,6 +142,8 @@ def checksum(module: nn.Module) -> str:
 
 def bits_sum(tensor: torch.Tensor) -> tuple[object, ...]:
     """A sum over a tensor's bits, read as integers, with its dtype and shape."""
+    if isinstance(tensor, _LAZY):
+        return ("no values yet", str(tensor.dtype))
     found = tensor.detach()
     about = (str(found.dtype), tuple(found.shape), str(found.device))
     if found.layout != torch.strided or found.device.type == "meta" or found.numel() == 0 or found.is_quantized:
