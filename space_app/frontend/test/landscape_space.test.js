@@ -43,6 +43,7 @@ test("pixels and coordinates lead to each other, and y rises upwards", () => {
   }
   assert.ok(plot.py(10) < plot.py(0));
   assert.deepEqual(axisTicks([-1, 1], 300, 64).map(({ label }) => label), ["−1.0", "−0.5", "0.0", "0.5", "1.0"]);
+  assert.ok(axisTicks([-0.7, 0.85], 150, 44).length >= 2, "one tick alone says nothing of the unit");
 });
 
 test("front, side and top look along the axes", () => {

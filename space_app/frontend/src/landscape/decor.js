@@ -31,7 +31,7 @@ export function drawAxes(pen, plot, { xTicks, yTicks, xLabel, yLabel, look }) {
   }
   pen.text(cut(pen, xLabel, width), left + width / 2, top + height + 32, { size: 12, fill: look.text, align: "center" });
   const room = left - 18 - Math.max(0, ...yTicks.map(({ label }) => pen.measure(label)));
-  pen.text(cut(pen, yLabel, height), Math.max(9, room), top + height / 2, { size: 12, fill: look.text, align: "center", angle: -Math.PI / 2 });
+  pen.text(cut(pen, yLabel, Math.max(height, Math.min(pen.height - 20, height + 120))), Math.max(9, room), top + height / 2, { size: 12, fill: look.text, align: "center", angle: -Math.PI / 2 });
 }
 
 /** A text that fits into a width, with an ellipsis where it was cut. */
@@ -90,15 +90,18 @@ export function drawMarks(pen, points, { look, area }) {
 /**
  * The way that training took, with the names of its ends.
  * @param {{px: number, py: number, label: string}[]} points
+ * @param {{label: string}[]} about.marks an end that is called as one of them is named by it.
  */
-export function drawPath(pen, points, { look, area }) {
+export function drawPath(pen, points, { look, area, marks }) {
   if (points.length === 0) return;
   const line = points.flatMap(({ px, py }) => [px, py]);
   pen.line(line, { stroke: ON_MAP.edge, width: 4 });
   pen.line(line, { stroke: ON_MAP.ink, width: 1.8 });
   if (points.length <= 80) for (const { px, py } of points.slice(1, -1)) pen.circle(px, py, 2.2, { fill: ON_MAP.ink, stroke: ON_MAP.edge });
   const [first, last] = [points[0], points.at(-1)];
+  const named = new Set((marks ?? []).map((mark) => mark.label));
   const name = ({ px, py, label }, isBelow) => {
+    if (named.has(label)) return;
     const isAtRight = px + pen.measure(label) + 8 > area.left + area.width;
     pen.text(label, px + (isAtRight ? -9 : 9), Math.min(area.top + area.height - 8, py + (isBelow ? 13 : -2)), { fill: look.text, halo: look.back, align: isAtRight ? "right" : "left" });
   };

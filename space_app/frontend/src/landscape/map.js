@@ -32,7 +32,7 @@ export function paintMap(pen, picture) {
     if (empty.length) pen.hatched(empty, { back: look.back, ink: look.hatch });
     drawContours(pen, plot, levels, { ...picture, hasHeat });
     if (settings.dots) drawDots(pen, grid, (i) => [plot.px(grid.x[i % grid.cols]), plot.py(grid.y[Math.floor(i / grid.cols)])], { isOnMap: hasHeat, look });
-    if (settings.marks) drawPath(pen, pathPoints(payload, plot), { look, area });
+    if (settings.marks) drawPath(pen, pathPoints(payload, plot), { look, area, marks: payload.marks });
   });
   if (settings.marks) drawMarks(pen, markPoints(payload, plot), { look, area });
   drawAxes(pen, plot, { xTicks: plot.xTicks, yTicks: plot.yTicks, xLabel: payload.x_label ?? "x", yLabel: payload.y_label ?? "y", look });

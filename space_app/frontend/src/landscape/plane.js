@@ -47,7 +47,10 @@ export function projection(area, [x0, x1], [y0, y1]) {
 
 /** Round ticks of an axis, with labels. */
 export function axisTicks([low, high], lengthPx, apartPx) {
-  const ticks = linearTicks(low, high, Math.max(2, Math.floor(lengthPx / apartPx)));
+  const most = Math.max(2, Math.floor(lengthPx / apartPx));
+  let ticks = linearTicks(low, high, most);
+  // One tick alone says nothing of the axis's unit.
+  for (let more = most + 1; ticks.length < 2 && more < most + 6; more++) ticks = linearTicks(low, high, more);
   const labels = tickLabels(ticks, ticks.length > 1 ? ticks[1] - ticks[0] : Math.abs(ticks[0] ?? 0) || 1);
   return ticks.map((value, i) => ({ value, label: labels[i].replace(/^-/, "−") }));
 }

@@ -7,7 +7,7 @@ import { axisTicks, isSameKind } from "./plane.js";
 import { boxOf, isSeen } from "./relief.js";
 import { scaleLabels } from "./scale.js";
 
-const LEAST_AXIS_PX = 72;
+const LEAST_AXIS_PX = 44;
 
 /** Which surfaces hold which points, so that a turn of the camera fills no buffer. */
 const filled = new WeakMap();
@@ -46,7 +46,7 @@ function drawNamed(pen, { grid, payload, place, view, box, look, area }) {
   const isInside = (x, y) => x >= grid.x[0] && x <= grid.x[grid.cols - 1] && y >= grid.y[0] && y <= grid.y[grid.rows - 1];
   const { path } = payload;
   const way = (path?.x ?? []).map((x, i) => ({ x, y: path.y[i], label: path.labels?.[i] ?? "" })).filter(({ x, y }) => isInside(x, y));
-  drawPath(pen, way.map(({ x, y, label }) => ({ ...place(x, y), label })), { look, area });
+  drawPath(pen, way.map(({ x, y, label }) => ({ ...place(x, y), label })), { look, area, marks: payload.marks });
   const marks = (payload.marks ?? []).filter(({ x, y }) => isInside(x, y)).map(({ label, x, y }) => ({ label, ...place(x, y) }));
   for (const { point } of marks) {
     const [from, to] = [view.project([point[0], point[1], -box.halfZ]), view.project(point)];
