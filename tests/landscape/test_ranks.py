@@ -155,8 +155,8 @@ def test_ranks_with_other_weights_measure_their_own(init_method):
     own = [evaluated(model(seed=0)), evaluated(model(seed=1))]
     assert all(same(result, own[rank // 2]) for rank, result in enumerate(found))
     assert [result.meta["ranks"] for result in found] == [2] * 4
-    assert "other weights or options than here have the ranks 2, 3" in notes(found[0])
-    assert "other weights or options than here have the ranks 0, 1" in notes(found[3])
+    assert "other weights or options than here: ranks 2, 3" in notes(found[0])
+    assert "other weights or options than here: ranks 0, 1" in notes(found[3])
 
 
 def test_points_of_a_rank_that_was_killed_are_measured(tmp_path, init_method, alone):

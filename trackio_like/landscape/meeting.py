@@ -153,19 +153,18 @@ def meet(store: JobStore, *, rank: int, num_ranks: int, card: Card, most_s: floa
     if len(table) == 1:
         return f"no other rank came within {min(wait_s, most_s):g} s to share the points"
     store.set("have_met", "1")
-    cards = {other: Card(what=what, batches=batches, buffers=buffers) for other, (what, batches, buffers) in sorted(
-        table.items()) if what == card.what}  # fmt: skip
-    others = [other for other in sorted(table) if other not in cards]
-    note = f"other weights or options than here have the ranks {', '.join(map(str, others))}"
+    known = {
+        other: Card(what=what, batches=batches, buffers=buffers) for other, (what, batches, buffers) in table.items()
+    }
+    cards = {other: known[other] for other in sorted(known) if known[other].what == card.what}
+    notes = []
+    if others := [str(other) for other in sorted(table) if other not in cards]:
+        notes.append(f"other weights or options than here: ranks {', '.join(others)}")
+    if missing := [str(other) for other in range(num_ranks) if other not in table]:
+        notes.append(f"did not come within {min(wait_s, most_s):g} s: ranks {', '.join(missing)}")
     if len(cards) == 1:
-        return note
-    party = Party(rank=rank, cards=cards, store=store.below(f"{room}/{min(cards)}"), notes=(note,) if others else ())
-    missing = num_ranks - len(table)
-    if missing:
-        party = Party(
-            rank=rank, cards=cards, store=party.store, notes=(*party.notes, f"{missing} ranks of the job did not come")
-        )
-    return party
+        return "; ".join(notes)
+    return Party(rank=rank, cards=cards, store=store.below(f"{room}/{min(cards)}"), notes=tuple(notes))
 
 
 def _open_room(store: JobStore) -> int:
