@@ -122,6 +122,7 @@ export function placeLabels(lines, area, taken = []) {
 
 const HEIGHT_PX = 14;
 const APART_PX = 46;
+const STUB_PX = 12;
 
 function bestPlace(points, width, area, placed) {
   const num = points.length / 2;
@@ -132,7 +133,8 @@ function bestPlace(points, width, area, placed) {
   if (!(total > span * 2.6)) return null;
   let best = null;
   const step = Math.max(span / 4, total / 48);
-  for (let from = 0; from + span <= total; from += step) {
+  // A stub beside a label would read as a sign before the number.
+  for (let from = STUB_PX; from + span + STUB_PX <= total; from += step) {
     const [x0, y0] = at(points, along, from);
     const [x1, y1] = at(points, along, from + span);
     const [x, y] = at(points, along, from + span / 2);
