@@ -77,9 +77,8 @@ def crossings(flow: Flow, core: Core) -> Iterator[tuple[int, int]]:
     for outer in flow.outer_calls(flow.ops[core.op].call):
         from_query, has_query_product = _entrances(flow, core.op, core.query, outer)
         from_key, has_key_product = _entrances(flow, core.op, core.key, outer)
-        is_root = flow.calls[outer].parent < 0
-        if not (has_query_product and has_key_product) and not is_root:
-            continue
+        if not (has_query_product and has_key_product):
+            continue  # the projections, whose inputs are the streams, are further out
         sources = {source for source, _ in from_query}
         if sources and from_key and not sources & {source for source, _ in from_key}:
             from_value, _ = _entrances(flow, core.op, core.value, outer) if core.value >= 0 else (set(), False)

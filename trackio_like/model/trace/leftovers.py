@@ -92,7 +92,7 @@ def alive(storages: set[int]) -> list[torch.Tensor]:
     """The tensors that have one of these storages, by their identities, wherever they are."""
     found = []
     for each in gc.get_objects():
-        if issubclass(type(each), torch.Tensor):
+        if issubclass(type(each), torch.Tensor) and (each.is_meta or hasattr(each, "fake_mode")):
             try:
                 storage = each.untyped_storage()
             except (NotImplementedError, RuntimeError, ValueError):

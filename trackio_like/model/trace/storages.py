@@ -16,7 +16,7 @@ CONSTANT: Final = -1
 class Entry:
     """What is known of one storage."""
 
-    __slots__ = ("is_data", "is_param", "num_bytes", "producer", "ref")
+    __slots__ = ("is_data", "is_ours", "is_param", "num_bytes", "producer", "ref")
 
     def __init__(self, producer: int, *, is_data: bool, is_param: bool, num_bytes: int) -> None:
         self.producer = producer
@@ -24,6 +24,8 @@ class Entry:
         self.is_data = is_data
         """Whether an input of the model is among what it was made from."""
         self.is_param = is_param
+        self.is_ours = True
+        """Whether it came up during the pass."""
         self.num_bytes = num_bytes
         """What counts as activation; 0 for parameters and inputs."""
         self.ref: Any = None
@@ -73,8 +75,15 @@ class Storages:
         return entry
 
     def ids(self) -> set[int]:
-        """The identities of all storages that are alive."""
-        return set(self._entries)
+        """The identities of all storages that came up during the pass and are alive."""
+        return {key for key, entry in self._entries.items() if entry.is_ours}
+
+    def add_foreign(self, tensor: Any, producer: int, *, is_data: bool) -> Entry | None:
+        """Takes a storage in that was there before the pass, and that something is written to."""
+        entry = self.add(tensor, producer, is_data=is_data, counts=False)
+        if entry is not None:
+            entry.is_ours = False
+        return entry
 
     def _gone(self, reference: _Reference) -> None:
         entry = self._entries.get(reference.key)

@@ -176,7 +176,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
             result = self._run_shell(func, about, args, kwargs, inputs)
         else:
             result = self._run(func, about, args, kwargs)
-        if self._quiet:
+        if self._quiet and not self.is_outline:
             return result
         if result is None or isinstance(result, torch.Tensor):
             outputs = [] if result is None else [result]
@@ -184,6 +184,11 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
             outputs = arguments_tensors(result, {})
         else:
             return result  # a number or flag
+        if self._quiet:
+            for tensor in outputs:  # to find it again, should it outlive the pass
+                if self.storages.find(tensor) is None and not any(tensor is each for each in inputs):
+                    self.storages.add(tensor, CONSTANT, is_data=False)
+            return result
         self._take(about, args, kwargs, inputs, outputs)
         return result
 
@@ -269,8 +274,9 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         self, about: Operator, args: Any, kwargs: Any, inputs: list[torch.Tensor], outputs: list[torch.Tensor]
     ) -> None:
         """Writes an operator down, where it is more than a view."""
-        fresh = [tensor for tensor in outputs if self.storages.find(tensor) is None]
         written = self._written(about, args, kwargs) if about.written or about.written_names else []
+        mine = {id(tensor) for tensor in written}
+        fresh = [tensor for tensor in outputs if id(tensor) not in mine and self.storages.find(tensor) is None]
         if not fresh and not written:
             return
         one = _only_one(about, inputs)
@@ -295,7 +301,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         """Whether `target.copy_(source)` only hands on who made it: nothing else that counts is in the storage."""
         to, known = self.storages.find(target), self.storages.find(source)
         if to is None:
-            to = self.storages.add(target, CONSTANT, is_data=False)
+            to = self.storages.add_foreign(target, CONSTANT, is_data=False)
         if to is None or known is None:
             return known is None
         is_whole = num_bytes(target) >= target.untyped_storage().nbytes()
@@ -329,7 +335,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         for tensor in fresh:
             self.storages.add(tensor, position, is_data=is_data)
         for tensor in written:
-            entry = self.storages.find(tensor) or self.storages.add(tensor, position, is_data=is_data)
+            entry = self.storages.find(tensor) or self.storages.add_foreign(tensor, position, is_data=is_data)
             if entry is not None and not (entry.is_param and not is_data):
                 entry.producer, entry.is_data = position, entry.is_data or is_data
         self._note_peak()
