@@ -8,10 +8,11 @@ from typing import Any
 
 from torch import nn
 
+from trackio_like.model.combine import with_combines
 from trackio_like.model.dims import config_sizes, named_module, named_ports
 from trackio_like.model.flows import fold_flows
 from trackio_like.model.graph import ModelGraph, Rung
-from trackio_like.model.inputs import Inputs, given_inputs, guessed_inputs, shaped_inputs
+from trackio_like.model.inputs import Inputs, checked_shapes, given_inputs, guessed_inputs, shaped_inputs
 from trackio_like.model.static import Still, still_graph
 from trackio_like.model.trace import trace_model
 from trackio_like.model.trace.records import Trace
@@ -58,25 +59,30 @@ def build_model_graph(
     if time_limit_s <= 0:
         raise ValueError(f"time_limit_s={time_limit_s!r} must be more than 0 seconds.")
     model = without_wrappers(model)
-    inputs = _inputs(model, input_shape, example_inputs)
+    given = None if example_inputs is None else given_inputs(example_inputs)
+    shapes = None if input_shape is None else checked_shapes(input_shape)
+    inputs = given or _inputs(model, shapes)
     still = still_graph(model, name, is_folding=fold)
     if not trace:
         return still.graph
-    if inputs is None:
-        note = "It was not traced: nothing says what goes into it. Pass input_shape or example_inputs."
-        return _noted(still.graph, note)
+    if isinstance(inputs, str):
+        return _noted(still.graph, f"It was not traced: {inputs}")
     return _traced(model, still, inputs, allow_forward=allow_forward, time_limit_s=time_limit_s)
 
 
-def _inputs(model: nn.Module, input_shape: Any, example_inputs: Any) -> Inputs | None:
-    if example_inputs is not None:
-        return given_inputs(example_inputs)
-    if input_shape is not None:
-        return shaped_inputs(model, input_shape)
+def _inputs(model: nn.Module, shapes: Sequence[tuple[int, ...]] | None) -> Inputs | str:
+    """What to call the model with, or why that is not known.
+
+    Raises:
+        ValueError: the shapes do not fit the model.
+    """
     try:
-        return guessed_inputs(model)
-    except Exception:  # noqa: BLE001 - what somebody's configuration says may be anything
-        return None
+        found = guessed_inputs(model) if shapes is None else shaped_inputs(model, shapes)
+    except Exception as error:
+        if shapes is not None and isinstance(error, ValueError):
+            raise
+        return f"its inputs could not be made: {type(error).__name__}: {error}"
+    return found or "nothing says what goes into it. Pass input_shape or example_inputs."
 
 
 def _traced(model: nn.Module, still: Still, inputs: Inputs, *, allow_forward: bool, time_limit_s: float) -> ModelGraph:
@@ -104,6 +110,7 @@ def joined(model: nn.Module, still: Still, trace: Trace, *, notes: Sequence[str]
     sizes = config_sizes(model)
     modules = [named_module(module, sizes) for module in measured(graph.modules, trace, folded)]
     flows = fold_flows(trace, folded)
+    ops = with_combines(flows.ops, flows.edges, modules)
     order = called_order(trace, folded)
     position = {old: new for new, old in enumerate(order)}
     parents = [module.parent for module in modules]
@@ -120,7 +127,7 @@ def joined(model: nn.Module, still: Still, trace: Trace, *, notes: Sequence[str]
     return ModelGraph(
         meta=meta,
         modules=tuple(replace(modules[old], parent=position.get(parents[old], -1)) for old in order),
-        ops=tuple(replace(op, module=position[op.module]) for op in flows.ops),
+        ops=tuple(replace(op, module=position[op.module]) for op in ops),
         edges=flows.edges,
         inputs=named_ports(flows.inputs, sizes),
         outputs=named_ports(flows.outputs, sizes),

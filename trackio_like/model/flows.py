@@ -7,6 +7,7 @@ loop; all other edges stay as they are, between the operations that stand for th
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,34 +53,68 @@ def fold_flows(trace: Trace, folded: Folded) -> Flows:
 def _take_between(ops: Sequence[TracedOp], repeat: int, chains: list[Chain], marks: list[Chain]) -> None:
     """Adds what runs around and between the instances of a repeat to them, where it is the same each time."""
     for context, members in _contexts(repeat, chains).items():
-        begin, end = members[0], members[-1]
         depth = len(context)
-        between: dict[int, list[int]] = defaultdict(list)
-        instance = 0
         instances: list[int] = []
-        for at in range(begin, len(ops)):
+        before: list[int] = []
+        after: dict[int, list[int]] = defaultdict(list)
+        for at in range(len(ops)):
             chain = chains[at]
             if chain[:depth] != context:
                 continue
             if len(chain) > depth and chain[depth][0] == repeat:
-                instance = chain[depth][1]
-                if not instances or instances[-1] != instance:
-                    instances.append(instance)
+                if not instances or instances[-1] != chain[depth][1]:
+                    instances.append(chain[depth][1])
             elif chain == context and ops[at].kind not in ("input", "output"):
-                between[instance].append(at)
-        if instances != sorted(set(instances)) or len(instances) < 2:
-            continue
-        inner, last = instances[:-1], instances[-1]
-        pattern = [_signature(ops[at]) for at in between[inner[0]]]
-        if any([_signature(ops[at]) for at in between[k]] != pattern for k in inner[1:]) or not pattern:
-            continue
-        tail = between[last][: len(pattern)]
-        if [_signature(ops[at]) for at in tail] != pattern:
-            tail = [at for at in tail if at < end]
-        for k, found in [*((k, between[k]) for k in inner), (last, tail)]:
-            for at in found:
-                chains[at] = (*context, (repeat, k))
-                marks[at] = (*marks[at], (repeat, 0))
+                (after[instances[-1]] if instances else before).append(at)
+        if len(instances) > 1 and instances == sorted(set(instances)):
+            for instance, found in _shares(ops, instances, before, after, end=members[-1]):
+                for at in found:
+                    chains[at] = (*context, (repeat, instance))
+                    marks[at] = (*marks[at], (repeat, 0))
+
+
+def _shares(
+    ops: Sequence[TracedOp],
+    instances: Sequence[int],
+    before: Sequence[int],
+    after: Mapping[int, list[int]],
+    *,
+    end: int,
+) -> list[tuple[int, Sequence[int]]]:
+    """What belongs to each instance of what ran outside them; nothing where it is not the same each time.
+
+    Args:
+        ops: all operations.
+        instances: in their order.
+        before: operations before the first.
+        after: operations since the begin of each, until the next begins.
+        end: the last operation of the last.
+    """
+
+    def signatures(found: Sequence[int]) -> list[Hashable]:
+        return [_signature(ops[at]) for at in found]
+
+    inner, last = instances[:-1], instances[-1]
+    pattern = signatures(after.get(inner[0], ()))
+    if not pattern or any(signatures(after.get(k, ())) != pattern for k in inner[1:]):
+        return []
+    behind = after.get(last, [])
+    for num_behind in range(len(pattern), -1, -1):  # of the pattern, what belongs to the instance before it
+        num_ahead = len(pattern) - num_behind
+        fits = signatures(behind[:num_behind]) == pattern[:num_behind]
+        if fits and (not num_ahead or signatures(before[-num_ahead:]) == pattern[num_behind:]):
+            break
+    else:
+        num_ahead, num_behind = 0, len(pattern)
+        behind = [at for at in behind if at < end]
+    shares: list[tuple[int, Sequence[int]]] = [
+        (inner[0], before[len(before) - num_ahead :]),
+        (last, behind[:num_behind]),
+    ]
+    for k, following in itertools.pairwise(instances):
+        shares.append((k, after[k][:num_behind]))
+        shares.append((following, after[k][num_behind:]))
+    return shares
 
 
 def _contexts(repeat: int, chains: Sequence[Chain]) -> dict[Chain, list[int]]:

@@ -241,8 +241,8 @@ def _accepted(model: nn.Module) -> set[str]:
 
 
 def _dtype(model: nn.Module) -> torch.dtype:
-    found = (p.dtype for p in model.parameters() if p.is_floating_point() and p.element_size() > 1)
-    return next(found, torch.get_default_dtype())
+    found = (p.dtype for p in model.parameters() if p.is_floating_point())
+    return next((dtype for dtype in found if dtype.itemsize > 1), torch.get_default_dtype())
 
 
 __all__ = ["BATCH", "LENGTH", "Inputs", "checked_shapes", "given_inputs", "guessed_inputs", "shaped_inputs"]
