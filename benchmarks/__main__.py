@@ -23,6 +23,7 @@ NAMES = (
     "mirror",
     "landscape",
     "landscape_ranks",
+    "model_graph",
 )
 
 
