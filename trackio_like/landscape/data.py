@@ -114,11 +114,25 @@ class EvalData:
     def _recut(self, size: int | None, *, channels_last: bool) -> list[Any]:
         if size is None:
             return [mapped(item, _with_channels_last) for item in self._items]
-        columns: list[torch.Tensor] = []
-        for i in range(len(self._items[0])):
-            column = torch.cat([item[i] for item in self._items])
-            columns.append(_with_channels_last(column) if channels_last else column)
+        columns = [
+            _joined([item[i] for item in self._items], channels_last=channels_last) for i in range(len(self._items[0]))
+        ]
         return [tuple(column[start : start + size] for column in columns) for start in range(0, len(columns[0]), size)]
+
+
+def _joined(tensors: Sequence[torch.Tensor], *, channels_last: bool) -> torch.Tensor:
+    """One after the other, written once: there is never a second copy of the data."""
+    first = tensors[0]
+    layout = _LAYOUTS.get(first.ndim) if channels_last and first.is_floating_point() else None
+    joined = torch.empty(
+        (sum(map(len, tensors)), *first.shape[1:]), dtype=first.dtype, device=first.device,
+        memory_format=layout or torch.contiguous_format,
+    )  # fmt: skip
+    start = 0
+    for tensor in tensors:
+        joined[start : start + len(tensor)].copy_(tensor)
+        start += len(tensor)
+    return joined
 
 
 def _with_channels_last(tensor: torch.Tensor) -> torch.Tensor:

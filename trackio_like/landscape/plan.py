@@ -54,7 +54,8 @@ class Needs:
         samples = way.batch_size or self.largest_batch
         forward = self.forward_fixed_bytes + self.forward_bytes_per_sample * samples
         directions = 2 * self.direction_bytes if keeps_directions else 3 * self.largest_weight_bytes
-        total = self.backup_bytes + directions + (0 if way.batch_size is None else self.data_bytes)
+        is_copied = way.batch_size is not None or way.channels_last
+        total = self.backup_bytes + directions + (self.data_bytes if is_copied else 0)
         if way.first_layer:
             total += self.first_layer_bytes
         if way.mode == "vector":

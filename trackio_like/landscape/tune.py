@@ -110,7 +110,9 @@ class Tuner:
             yield replace(best, num_threads=1)
 
     def _layouts(self, best: Way) -> Iterator[Way]:
-        if self._evaluator.data.has_images:
+        data = self._evaluator.data
+        copy_bytes = 0 if best.batch_size is not None else data.num_bytes
+        if data.has_images and copy_bytes <= self._spare_bytes:
             yield replace(best, channels_last=True)
 
     def _batch_sizes(self, best: Way) -> Iterator[Way]:
