@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +47,7 @@ def freeze(loader: Any, *, num_batches: int) -> Batches:
     """
     if isinstance(loader, Batches):
         return loader
-    if not _is_count(num_batches):
+    if (as_whole(num_batches) or 0) < 1:
         raise LandscapeError(f"nbatches={num_batches!r} is no number of batches; give 1 or more.")
     if isinstance(loader, Iterator):
         raise LandscapeError(
@@ -66,8 +67,12 @@ def freeze(loader: Any, *, num_batches: int) -> Batches:
     return Batches(items=items, sha256=_digest(items))
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+def as_whole(value: Any) -> int | None:
+    """A whole number of whatever kind as Python's; None where it is none."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
 
 
 def _apart(loader: Any) -> Any:
@@ -156,4 +161,4 @@ def _digest(items: Sequence[Any]) -> str:
     return digest.hexdigest()
 
 
-__all__ = ["Batches", "freeze", "mapped", "num_samples", "tensors_of"]
+__all__ = ["Batches", "as_whole", "freeze", "mapped", "num_samples", "tensors_of"]

@@ -49,8 +49,8 @@ def evaluate_grid(
         LandscapeError: the model, its data, the directions or an option cannot be used; nothing was changed.
     """
     evaluation = Evaluation(
-        model, batches, nbatches=nbatches or _ALL, n=n, directions=(delta, eta), params="all", x_range=x_range,
-        y_range=y_range, exact=exact, **options,
+        model, batches, nbatches=_ALL if nbatches is None else nbatches, n=n, directions=(delta, eta), params="all",
+        x_range=x_range, y_range=y_range, exact=exact, **options,
     )  # fmt: skip
     evaluation.run()
     landscape = evaluation.result()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, get_args
 
+from trackio_like.landscape.batches import as_whole
 from trackio_like.landscape.budget import DEFAULT_MEMORY_BUDGET
 from trackio_like.landscape.errors import LandscapeError
 from trackio_like.landscape.plan import MODES
@@ -62,6 +63,9 @@ class Options:
     """Whether hooks run that only watch."""
 
     def __post_init__(self) -> None:
+        for name in ("n", "chunk", "seed", "memory_budget", "workers"):
+            if (whole := as_whole(getattr(self, name))) is not None:
+                object.__setattr__(self, name, whole)  # numpy has integers of its own
         self._check_grid()
         _check("mode", self.mode, (None, *MODES))
         _check("params", self.params, PARAMS)
@@ -72,6 +76,8 @@ class Options:
             raise LandscapeError(f"tolerance={self.tolerance!r} is no share of the range; give more than 0, below 1.")
         if not _is_whole(self.memory_budget) or self.memory_budget <= 0:
             raise LandscapeError(f"memory_budget={self.memory_budget!r} is no number of bytes.")
+        if not _is_whole(self.seed) or self.seed < 0:
+            raise LandscapeError(f"seed={self.seed!r} is no seed; give a whole number, 0 or more.")
         if not _is_whole(self.workers) or self.workers < 0:
             raise LandscapeError(f"workers={self.workers!r} is no number of processes.")
         if self.time_limit_s is not None and not self.time_limit_s > 0:
