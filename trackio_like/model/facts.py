@@ -33,8 +33,10 @@ _LABELS: Final = re.compile(r"(^|_)(name|prefix|path|scope|label|tag|key)$")
 """Names of texts that may spell the module's own number."""
 _PLAIN: Final = (int, float, str, bool, type(None))
 _SELF_EXPLAINING: Final = "torch.nn.modules."
-_EXPLAINED_BY_ATTRS: Final = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer)
-"""Modules of torch whose `extra_repr` is empty, though they have something to say."""
+_EXPLAINED_BY_ATTRS: Final = (
+    nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerDecoderLayer, nn.RNNBase,
+)  # fmt: skip
+"""Modules of torch whose `extra_repr` is empty or has no names, though they have something to say."""
 
 
 def class_name(module: nn.Module) -> str:
@@ -110,7 +112,7 @@ def parsed(kind: type, text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     positional = list(_constructor_names(kind))
     for part in _parts(text):
-        name, equals, value = part.partition("=")
+        name, equals, value = (text.strip() for text in part.partition("="))
         if equals and name.isidentifier():
             found[name] = value[:_MAX_TEXT]
         elif positional:
@@ -128,7 +130,8 @@ def number(value: Any) -> int:
 @functools.cache
 def _constructor_names(kind: type) -> tuple[str, ...]:
     try:
-        return tuple(inspect.signature(kind).parameters)
+        parameters = inspect.signature(kind).parameters.values()
+        return tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)
     except (TypeError, ValueError):
         return ()
 

@@ -54,17 +54,20 @@ def _config(transformers: Any, source: Any, *, trust_remote_code: bool) -> Any:
             "configuration or the id of a model on the Hub."
         )
     place = os.fspath(source)
+    if os.path.isdir(place) and not os.path.isfile(os.path.join(place, "config.json")):
+        raise FileNotFoundError(f"The folder {place!r} has no config.json, which says what model it is of.")
     try:
         return transformers.AutoConfig.from_pretrained(place, trust_remote_code=trust_remote_code)
     except OSError as error:
         if os.path.isdir(place):
-            raise OSError(f"The folder {place!r} has no config.json that can be read: {error}") from error
+            raise OSError(f"The config.json in {place!r} cannot be read: {_first_line(error)}") from error
         raise OSError(
             f"There is no folder {place!r}, and the configuration could not be fetched from the Hub: "
             f"{_first_line(error)} Check the name and the connection, or give a folder with a config.json."
         ) from error
     except ValueError as error:
-        hint = "" if trust_remote_code else " If you trust the code that comes with it, pass trust_remote_code=True."
+        needs_code = not trust_remote_code and "trust_remote_code" in str(error)
+        hint = " If you trust the code that comes with it, pass trust_remote_code=True." if needs_code else ""
         raise ValueError(
             f"The configuration of {place!r} is of no model that is known: {_first_line(error)}{hint}"
         ) from error
