@@ -67,6 +67,11 @@ class Evaluator:
         return self._mover.num_moved
 
     @property
+    def dtype_names(self) -> list[str]:
+        """The dtypes of the moved weights, such as `float32`."""
+        return sorted({str(weight.tensor.dtype).removeprefix("torch.") for weight in self._weights})
+
+    @property
     def is_half(self) -> bool:
         """Whether losses are computed in half precision, by the model's own weights or by the caller's autocast."""
         dtypes = {weight.tensor.dtype for weight in self._weights}

@@ -206,16 +206,16 @@ class Evaluation:
         num_points = cells.z_RC.size
         chunk = chosen_chunk(needs, chunk=options.chunk, parallel=options.parallel, num_points=num_points)
         far = (_FAR * float(cells.x_C[-1]), _FAR * float(cells.y_R[-1]))
-        must = options.mode == "vector" or chunk is not None
+        must = options.mode == "vector" or (chunk is not None and options.mode != "serial")
         spare = options.memory_budget - needs.of(plan.way, keeps_directions=plan.keeps_directions)
-        if options.mode == "serial" or not must:
-            tuner, choice = choose_serial(
-                evaluator, plan.way, far=far, max_batch=plan.max_batch, spare_bytes=spare, num_points=num_points
-            )
-        else:
-            tuner, choice = choose_serial(
-                evaluator, plan.way, far=far, max_batch=plan.max_batch, spare_bytes=spare, num_points=0
-            )
+        tuner, choice = choose_serial(
+            evaluator,
+            plan.way,
+            far=far,
+            max_batch=plan.max_batch,
+            spare_bytes=spare,
+            num_points=0 if must else num_points,  # what is not used need not be tried
+        )
         if options.mode == "serial":
             return choice
         why_not = self._why_not_vector(plan)
@@ -270,18 +270,9 @@ class Evaluation:
         self._num_planned = num_cells
 
     def _describe(self, evaluator: Evaluator, device: torch.device, data: EvalData, scorer: Scorer) -> None:
-        dtypes = (
-            sorted({str(weight.tensor.dtype).removeprefix("torch.") for weight in self._plane.weights})
-            if self._plane
-            else []
-        )
         self._meta |= {
-            "device": str(device)
-            if device.type == "cpu"
-            else f"{device} ({torch.cuda.get_device_name(device)})"
-            if device.type == "cuda"
-            else str(device),
-            "dtype": ", ".join(dtypes),
+            "device": _name_of(device),
+            "dtype": ", ".join(evaluator.dtype_names),
             "precision": self.options.precision or "the model's",
             "bn": self.options.bn,
             "criterion": scorer.criterion_name,
@@ -330,6 +321,10 @@ class Evaluation:
             "is_exact": options.exact,
             "is_complete": is_complete,
         }
+
+
+def _name_of(device: torch.device) -> str:
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
 
 __all__ = ["Evaluation", "Progress"]
