@@ -337,9 +337,20 @@ def test_a_file_that_cannot_be_read_is_said_and_the_page_goes_on(open_view, page
     open_view(wait_for=None, project="land", tab="landscape", landscape=json.dumps({"name": "bowl"}))
     expect(page.locator(".tl-land-message").first).to_have_text("Step 40 cannot be read: The file is gone.")
     page.unroute("**/t/media**")
-    page.get_by_label("Step", exact=True).first.fill("0")
-    wait_for_step(page, 0)
+    wait_for_step(page, 40)  # it is tried again by itself
+    expect(page.locator(".tl-land-message").first).to_be_hidden()
     assert [fault for fault in faults if "404" in fault] == faults
+    faults.clear()
+
+
+def test_a_list_that_cannot_be_read_is_said_and_asked_for_again(open_view, page, faults):
+    page.route("**/t/objects", lambda route: route.fulfill(status=500, json={"error": "The disk is gone."}))
+    open_view(wait_for=None, project="land", tab="landscape")
+    expect(page.locator(".tl-land-empty")).to_have_text("The landscapes cannot be listed: The disk is gone.")
+    page.unroute("**/t/objects")
+    wait_for_panel(page, "true")
+    expect(page.locator(".tl-land-empty")).to_be_hidden()
+    assert [fault for fault in faults if "500" in fault] == faults
     faults.clear()
 
 

@@ -59,7 +59,7 @@ test("a clock shows frames at its pace, and after a late one it does not hurry",
 /** A cache whose frames come when the test says so. */
 function manual(mostBytes) {
   const asked = [];
-  const cache = new FrameCache({ mostBytes, now: () => manual.now, onChange: () => {}, load: (frame) => new Promise((resolve, reject) => asked.push({ id: frame.id, resolve: () => resolve({ rows: 10, cols: 10 }), reject })) });
+  const cache = new FrameCache({ mostBytes, now: () => manual.now, later: (act) => { manual.later = act; }, onChange: () => {}, load: (frame) => new Promise((resolve, reject) => asked.push({ id: frame.id, resolve: () => resolve({ rows: 10, cols: 10 }), reject })) });
   return { cache, asked };
 }
 const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
@@ -103,7 +103,7 @@ test("a frame that cannot be read says why, does not hold up others, and is trie
   await settle();
   assert.equal(asked.length, 2);
   manual.now = 5000;
-  cache.want([a]);
+  manual.later();
   asked[2].resolve();
   await settle();
   assert.deepEqual([cache.has(a), cache.problem(a)], [true, ""]);

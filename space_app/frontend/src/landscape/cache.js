@@ -13,9 +13,10 @@ export class FrameCache {
    * @param {() => void} parts.onChange told after each frame that came, or did not.
    * @param {number} parts.mostBytes
    * @param {() => number} parts.now
+   * @param {(act: () => void, ms: number) => void} parts.later
    */
-  constructor({ load, onChange, mostBytes = MOST_BYTES, now = () => performance.now() }) {
-    Object.assign(this, { load, onChange, mostBytes, now });
+  constructor({ load, onChange, mostBytes = MOST_BYTES, now = () => performance.now(), later = setTimeout.bind(globalThis) }) {
+    Object.assign(this, { load, onChange, mostBytes, now, later });
     this.grids = new Map();
     this.errors = new Map();
     this.wishes = [];
@@ -58,6 +59,7 @@ export class FrameCache {
       this.errors.delete(frame.id);
     } catch (error) {
       this.errors.set(frame.id, { message: error.message, until: this.now() + RETRY_MS });
+      this.later(() => void this.next(), RETRY_MS + 1);
     }
     this.loading = null;
     this.onChange(frame);

@@ -17,6 +17,8 @@ import { changed, settingsOf } from "./settings.js";
 import { Strip } from "./strip.js";
 
 const REFRESH_MS = 1500;
+/** Between two questions, while the server does not answer. */
+const MOST_PAUSE_MS = 30_000;
 const WRITE_MS = 300;
 /** How many times of showing a step are kept for whoever looks at them with the browser's tools. */
 const MOST_MEASURES = 1000;
@@ -30,6 +32,7 @@ export class LandscapeView {
     this.scales = new Map();
     this.gl = null;
     this.numSteps = 0;
+    this.failures = 0;
     this.camera = unpack(settingsOf(TL.state.landscape).camera);
     this.cache = new FrameCache({ load: readGrid, onChange: (frame) => this.frameCame(frame) });
     this.controls = new Controls(this);
@@ -137,7 +140,8 @@ export class LandscapeView {
   refresh(isNews) {
     this.isStale ||= isNews;
     if (!this.isStale || this.root.offsetParent === null || !TL.store?.isLoaded || this.timer) return;
-    const wait = this.askedFor === this.question() ? Math.max(0, this.askedAt + REFRESH_MS - performance.now()) : 0;
+    const pause = Math.min(MOST_PAUSE_MS, REFRESH_MS * 2 ** this.failures);
+    const wait = this.askedFor === this.question() ? Math.max(0, this.askedAt + pause - performance.now()) : 0;
     this.timer = setTimeout(() => void this.ask(), wait);
   }
 
@@ -159,10 +163,13 @@ export class LandscapeView {
         }
         this.known = { question, version };
         this.problem = "";
+        this.failures = 0;
         this.isLoaded = true;
       } else this.isStale = true;
     } catch (error) {
       this.problem = `The landscapes cannot be listed: ${error.message}`;
+      this.failures++;
+      this.isStale = true;
       this.isLoaded = true;
     }
     this.timer = null;
