@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping
+from types import FrameType
 from typing import Any, Final
 
 import torch
@@ -49,14 +50,17 @@ class Behind:
 
     def take_out(self, tensors: list[torch.Tensor]) -> int:
         """Takes tensors out of what holds them; gives how many are held by something that is not understood."""
-        num_left = 0
-        for tensor in tensors:
-            holders = [each for each in gc.get_referrers(tensor) if each is not tensors]
-            done = [self._take_out_of(holder, tensor) for holder in holders]
-            num_left += not any(done)
-        return num_left
+        ours = {id(tensor) for tensor in tensors}
+        is_out = dict.fromkeys(ours, False)
+        for holder in gc.get_referrers(*tensors):
+            if holder is tensors or isinstance(holder, FrameType):
+                continue
+            held = [id(each) for each in gc.get_referents(holder) if id(each) in ours]
+            if self._take_out_of(holder, ours):
+                is_out.update(dict.fromkeys(held, True))
+        return sum(not done for done in is_out.values())
 
-    def _take_out_of(self, holder: Any, tensor: torch.Tensor) -> bool:
+    def _take_out_of(self, holder: Any, ours: set[int]) -> bool:
         known = self._before.get(id(holder))
         if known is not None:
             holder.clear()
@@ -65,10 +69,10 @@ class Behind:
             else:
                 holder.extend(known[1])
         elif isinstance(holder, dict):
-            for key in [key for key, value in holder.items() if value is tensor]:
+            for key in [key for key, value in holder.items() if id(value) in ours]:
                 del holder[key]
         elif isinstance(holder, list):
-            holder[:] = [item for item in holder if item is not tensor]
+            holder[:] = [item for item in holder if id(item) not in ours]
         else:
             return _forget(holder)
         return True

@@ -63,6 +63,8 @@ class Operator:
     macs: Macs | None
     is_copy: bool
     is_blank: bool
+    is_view: bool
+    """Whether what it gives lies where what it gets lies."""
     written: tuple[int, ...]
     """Positions of the arguments that it writes to."""
     written_names: tuple[str, ...]
@@ -88,12 +90,15 @@ def _learn(func: Any) -> Operator:
     name = name.split(".")[0]
     arguments = () if schema is None else schema.arguments
     writes = [(p, a) for p, a in enumerate(arguments) if a.alias_info is not None and a.alias_info.is_write]
+    aliases = () if schema is None else [each.alias_info for each in schema.returns]
     return Operator(
         name=name,
         kind=kind_of(name),
         macs=MACS.get(name),
         is_copy=name in _COPIES,
         is_blank=name in _BLANKS,
+        is_view=schema is not None
+        and any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns),
         written=tuple(p for p, a in writes if not a.kwarg_only),
         written_names=tuple(a.name for _, a in writes if a.kwarg_only),
         has_device=any(a.name == "device" for a in arguments),

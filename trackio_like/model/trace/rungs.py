@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -139,7 +140,6 @@ def _run_shell(
             _call(done, model, shell_args, shell_kwargs)
         del shell_args, shell_kwargs
         copies.clear()
-        tracer.forget()
     _take_out_leftovers(done, behind)
     return done
 
@@ -199,6 +199,7 @@ def _call(done: Pass, model: nn.Module, args: Sequence[Any], kwargs: Mapping[str
         done.error, done.is_limit = str(error), True
     except BaseException as error:  # noqa: BLE001  # a model may raise anything; none of it may end a training
         done.error = _one_line(error)
+        _let_go(error)
     call = tracer.tape.calls[root]
     call.is_finished = not done.error
     call.inputs, _ = tensors_io((args, kwargs))
@@ -211,6 +212,16 @@ def _call(done: Pass, model: nn.Module, args: Sequence[Any], kwargs: Mapping[str
         if len(outputs) > _MAX_OUTPUTS:
             done.notes.append(f"Of {len(outputs)} outputs the first {_MAX_OUTPUTS} are shown.")
     tracer.tape.end(root)
+    tracer.forget()
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Lets go of what was in the frames that an error went through: somebody may keep it, and tensors with it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def _innermost(model: nn.Module) -> nn.Module:

@@ -143,8 +143,9 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         return result
 
     def forget(self) -> None:
-        """Lets go of results that stand for others'."""
+        """Lets go of everything that could keep tensors of the pass alive."""
         self._stands_for.clear()
+        self._failure = None
 
     def answer_about(self, tensor: torch.Tensor, usual: Any) -> Any:
         """What is assumed of a number that depends on data.
@@ -200,6 +201,8 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
             return self._make(func, args, kwargs)
         foreign = any(not tensor.is_meta for tensor in inputs)
         if foreign:
+            if about.is_view:
+                return func(*args, **kwargs)
             stays = not about.written or all(self.storages.find(tensor) is not None for tensor in inputs)
             stays = stays and str(kwargs.get("device") or "cpu") == "cpu"
             if stays and all(self.is_constant(t) and t.numel() <= _MOST_REAL_ELEMENTS for t in inputs):
