@@ -11,7 +11,7 @@ from trackio_like.model.folded import Folded, Shown
 from trackio_like.model.graph import Kind, Module, Moe, Params, Tie
 from trackio_like.model.moe import Mixture
 from trackio_like.model.storage import Entry, Place, summed
-from trackio_like.model.tree import Node, Tree
+from trackio_like.model.tree import Node, Tree, joined_fingerprint
 
 
 def modules_of(
@@ -101,7 +101,8 @@ def _of_group(module: Module, siblings: Sequence[Node]) -> Module:
     )
     return replace(
         module, is_group=True, params=params, num_buffers=sum(node.source.num_buffers for node in siblings),
-        dtypes=_by_dtype(dtypes), bits=_bits(dtypes), fingerprint="+".join(node.fingerprint for node in siblings[:8]),
+        dtypes=_by_dtype(dtypes), bits=_bits(dtypes),
+        fingerprint=joined_fingerprint(node.fingerprint for node in siblings),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -236,7 +236,16 @@ def _identify(node: Node) -> None:
     tensors = [(e.name, e.shape, e.dtype, e.trainable, e.is_buffer, e.is_lazy) for e in node.entries]
     inner = [(child.name, child.fingerprint) for child in node.children]
     parts = (type(module).__module__, class_name(module), text, tensors, inner, node.params.unique)
-    node.fingerprint = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+    node.fingerprint = _digest(repr(parts))
 
 
-__all__ = ["Node", "Tree", "scan"]
+def joined_fingerprint(fingerprints: Iterable[str]) -> str:
+    """The fingerprint of several modules in a row."""
+    return _digest("+".join(fingerprints))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+__all__ = ["Node", "Tree", "joined_fingerprint", "scan"]
