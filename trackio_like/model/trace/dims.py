@@ -13,9 +13,10 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 from trackio_like.model.graph import Port, TensorIO
 from trackio_like.model.trace.records import ModuleCall, Trace
 from trackio_like.model.trace.rungs import Pass, run_meta
-from trackio_like.model.trace.sizes import Plan, Shape, name_of, plan
+from trackio_like.model.trace.sizes import Plan, Sequences, Shape, name_of, plan
 from trackio_like.model.trace.tape import Call
 
+_TRIES: tuple[Sequences, ...] = ("all", "indices", "none")
 _Signature = tuple[Any, ...]
 
 
@@ -37,10 +38,14 @@ def with_dims(
     inputs = [Shape(sizes=tuple(t.shape), is_float=t.dtype.is_floating_point or t.dtype.is_complex) for t in tensors]
     # A second pass goes through one of the modules that went the same way in the first.
     same = _same_calls(done.tracer.tape.calls)
-    for has_sequences in (True, False):
-        planned = plan(inputs, is_batch_first=_is_batch_first(model), has_sequences=has_sequences)
+    tried: list[tuple[tuple[int, ...], ...]] = []
+    for sequences in _TRIES:
+        planned = plan(inputs, is_batch_first=_is_batch_first(model), sequences=sequences)
         if planned is None:
             return trace
+        if planned.shapes in tried:
+            continue
+        tried.append(planned.shapes)
         other = iter(planned.shapes)
         changed = [
             torch.empty(next(other), dtype=value.dtype, device="meta") if isinstance(value, torch.Tensor) else value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
 from types import FrameType
 from typing import Any, Final
 
@@ -48,19 +47,14 @@ class Behind:
             for item in list(items):
                 self._walk(item, depth + 1)
 
-    def take_out(self, tensors: list[torch.Tensor]) -> int:
-        """Takes tensors out of what holds them; gives how many are held by something that is not understood."""
+    def take_out(self, tensors: list[torch.Tensor]) -> None:
+        """Takes tensors out of what holds them, as far as that is understood."""
         ours = {id(tensor) for tensor in tensors}
-        is_out = dict.fromkeys(ours, False)
         for holder in gc.get_referrers(*tensors):
-            if holder is tensors or isinstance(holder, FrameType):
-                continue
-            held = [id(each) for each in gc.get_referents(holder) if id(each) in ours]
-            if self._take_out_of(holder, ours):
-                is_out.update(dict.fromkeys(held, True))
-        return sum(not done for done in is_out.values())
+            if holder is not tensors and not isinstance(holder, FrameType):
+                self._take_out_of(holder, ours)
 
-    def _take_out_of(self, holder: Any, ours: set[int]) -> bool:
+    def _take_out_of(self, holder: Any, ours: set[int]) -> None:
         known = self._before.get(id(holder))
         if known is not None:
             holder.clear()
@@ -74,22 +68,17 @@ class Behind:
         elif isinstance(holder, list):
             holder[:] = [item for item in holder if id(item) not in ours]
         else:
-            return _forget(holder)
-        return True
+            _forget(holder)
 
 
-def _forget(holder: Any) -> bool:
-    """Clears the cache of a function, where a result of it is what is held."""
+def _forget(holder: Any) -> None:
+    """Clears the cache of a function, where a result or an argument of it is what is held."""
     if hasattr(holder, "cache_clear"):
         holder.cache_clear()
-        return True
-    is_done = False
-    if isinstance(holder, (tuple, Mapping)) or type(holder).__name__ == "_lru_list_elem":
+    elif isinstance(holder, tuple):
         for above in gc.get_referrers(holder):
             if hasattr(above, "cache_clear") and not isinstance(above, type):
                 above.cache_clear()
-                is_done = True
-    return is_done
 
 
 def alive(storages: set[int]) -> list[torch.Tensor]:

@@ -97,8 +97,7 @@ def _learn(func: Any) -> Operator:
         macs=MACS.get(name),
         is_copy=name in _COPIES,
         is_blank=name in _BLANKS,
-        is_view=schema is not None
-        and any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns),
+        is_view=any(alias is not None and not alias.is_write for alias in aliases),
         written=tuple(p for p, a in writes if not a.kwarg_only),
         written_names=tuple(a.name for _, a in writes if a.kwarg_only),
         has_device=any(a.name == "device" for a in arguments),

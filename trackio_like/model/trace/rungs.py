@@ -149,11 +149,9 @@ def _take_out_leftovers(done: Pass, behind: Behind) -> None:
         return
     gc.collect()
     if left := done.tracer.storages.ids():
-        num_left = behind.take_out(alive(left))
-        if num_left:
-            done.notes.append(
-                f"{num_left} tensors without numbers are still held outside the model, by code that it calls."
-            )
+        behind.take_out(alive(left))
+    if left := done.tracer.storages.ids():
+        done.notes.append(f"{len(left)} tensors without numbers are still held by something that the model called.")
 
 
 @contextmanager

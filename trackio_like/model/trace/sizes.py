@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+Sequences = Literal["all", "indices", "none"]
 _STEPS = (3, 5, 7, 11)
 _SHORTEST_CUT = 16
 _MAX_FACTOR = 64
@@ -30,7 +32,7 @@ class Plan:
     """The inputs' sizes by name, "" for those that stay."""
 
 
-def plan(inputs: Sequence[Shape], *, is_batch_first: bool, has_sequences: bool) -> Plan | None:
+def plan(inputs: Sequence[Shape], *, is_batch_first: bool, sequences: Sequences) -> Plan | None:
     """Other sizes for a second pass, so that what changes with them shows; None where nothing has a batch.
 
     The first size is the batch's; the second of rows of indices, and of rows of vectors, a sequence's. Sequences of
@@ -39,7 +41,7 @@ def plan(inputs: Sequence[Shape], *, is_batch_first: bool, has_sequences: bool) 
     Args:
         inputs: of the first pass.
         is_batch_first: whether the batch stands before the sequence.
-        has_sequences: whether to change sequences as well.
+        sequences: which to change as well: all, those of indices only, or none.
     """
     batch_at, sequence_at = (0, 1) if is_batch_first else (1, 0)
     batch = next((shape.sizes[batch_at] for shape in inputs if len(shape.sizes) > batch_at), 0)
@@ -47,7 +49,9 @@ def plan(inputs: Sequence[Shape], *, is_batch_first: bool, has_sequences: bool) 
         return None
     names = {"B": (batch, batch + 1)}
     lengths: dict[int, str] = {}
-    for shape in inputs if has_sequences else ():
+    for shape in inputs if sequences != "none" else ():
+        if shape.is_float and sequences == "indices":
+            continue
         length = shape.sizes[sequence_at] if len(shape.sizes) == (3 if shape.is_float else 2) else 0
         if length > 1 and length not in lengths and len(lengths) < len(_STEPS):
             name = "T" if not lengths else f"T{len(lengths) + 1}"
@@ -106,4 +110,4 @@ def name_of(first: int, second: int, names: Mapping[str, tuple[int, int]]) -> st
     return ""
 
 
-__all__ = ["Plan", "Shape", "name_of", "plan"]
+__all__ = ["Plan", "Sequences", "Shape", "name_of", "plan"]
