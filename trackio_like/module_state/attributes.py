@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from operator import is_
 from typing import Any, Final
 
 import numpy as np
@@ -78,16 +79,17 @@ class Attributes:
 
 
 def _mapping_undo(mapping: dict[Any, Any], skipped: frozenset[str]) -> Callable[[], None]:
+    keys, values = list(mapping), list(mapping.values())
     before = {key: value for key, value in mapping.items() if key not in skipped}
 
     def undo() -> None:
-        same = [key for key in mapping if key not in skipped] == list(before)
-        if same and all(mapping[key] is value for key, value in before.items()):
+        # Models have thousands of these, and nearly all are as they were.
+        if len(mapping) == len(keys) and all(map(is_, mapping.values(), values)) and all(map(is_, mapping, keys)):
             return
         for key in [key for key in mapping if key not in skipped and key not in before]:
             del mapping[key]
         _assign(mapping, before)
-        if not skipped and list(mapping) != list(before):
+        if not skipped and list(mapping) != keys:
             mapping.clear()
             _assign(mapping, before)
 

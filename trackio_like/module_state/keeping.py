@@ -19,6 +19,17 @@ _WORDS: Final = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _LAZY: Final = (nn.parameter.UninitializedParameter, nn.parameter.UninitializedBuffer)
 
 
+_NOT_OF_A_PASS: Final = frozenset(
+    {
+        "forward",  # whoever borrowed the module may answer in place of a layer
+        "_forward_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks",
+        "_forward_pre_hooks_with_kwargs", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
+        "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+    }
+)  # fmt: skip
+"""Attributes of modules that a forward pass is not made of: looking at them at each point takes too long."""
+
+
 class NotRestoredError(RuntimeError):
     """The module is not what it was: never seen but for a fault of ours, and never passed over."""
 
@@ -99,8 +110,7 @@ def kept(
 
 def _beginning(module: nn.Module) -> Callable[[], None]:
     buffers = [(buffer, buffer.detach().clone()) for buffer in _distinct(list(module.buffers()))]
-    # Whoever lent the module may answer in place of a layer meanwhile.
-    attributes = Attributes(module, but=frozenset({"forward"}))
+    attributes = Attributes(module, but=_NOT_OF_A_PASS)
 
     def start_anew() -> None:
         for buffer, bits in buffers:
