@@ -1,11 +1,14 @@
 """`build_model_graph`: what it gives, what it refuses, and that the model stays as it was."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import torch
 from torch import nn
 
+import trackio_like.model
 from tests.model import zoo
 from trackio_like.model import ModelGraph, build_model_graph
 from trackio_like.module_state.keeping import checksum
@@ -163,3 +166,45 @@ def test_a_model_within_itself_still_has_a_graph():
     model[1].inner = model
     graph = build_model_graph(model)
     assert graph.meta.totals.unique == 352 + 1056 + 132
+
+
+def test_a_configuration_that_says_nonsense_is_no_reason_to_fail():
+    model = zoo.mlp()
+
+    class Config:
+        model_type = "own"
+
+        @property
+        def text_config(self):
+            raise RuntimeError("not here")
+
+    model.config, model.main_input_name = Config(), "input_ids"
+    graph = build_model_graph(model, trace=True)
+    assert graph.meta.notes[-1] == "It was not traced: its inputs could not be made: RuntimeError: not here"
+
+
+def test_a_forward_that_breaks_anything_still_gives_a_graph():
+    class Breaks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(2, 2)
+
+        def forward(self, _x):
+            raise SystemExit(3)
+
+    graph = build_model_graph(Breaks(), input_shape=(1, 2), trace=True)
+    assert len(graph.modules) == 2
+    assert "SystemExit" in " ".join([*graph.meta.notes, *(rung.error for rung in graph.meta.rungs)])
+
+
+def test_without_torch_it_says_what_to_install():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import trackio_like.model\n"
+        "assert 'build_model_graph' in dir(trackio_like.model)\n"
+        "try:\n    trackio_like.model.build_model_graph\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "To build a model graph, install torch: pip install 'trackio-like[torch]'.\n"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        trackio_like.model.nothing  # noqa: B018

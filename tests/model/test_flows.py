@@ -149,3 +149,29 @@ def test_any_row_of_blocks_gives_a_sound_graph(windows, glue):
     whole = traced(zoo.Stack(row, glue=glue), 2, 8, fold=False)
     assert graph.meta.totals == whole.meta.totals
     assert len(graph.ops) <= len(whole.ops)
+
+
+@pytest.mark.parametrize(
+    ("num", "glue", "num_ops"), [(5, True, 8), (5, False, 7), (2, False, 7), (1, True, 8), (2, True, 12)]
+)
+def test_a_block_that_runs_over_and_over_is_one_with_a_loop(num, glue, num_ops):
+    graph = traced(zoo.Turns(num, glue=glue), 2, 8)
+    assert len(graph.ops) == num_ops
+    assert not faults(graph)
+    block = next(module for module in graph.modules if module.path == "block")
+    assert (block.calls, block.flops) == (num, num * 2 * 2 * 64)
+    if num_ops < 12 and num > 1:
+        assert "loop" in {edge.kind for edge in graph.edges}
+
+
+def test_one_activation_in_many_places_is_no_loop():
+    graph = traced(zoo.resnet18(), 1, 3, 64, 64, fold=False)
+    assert {edge.kind for edge in graph.edges} == {"tensor", "residual"}
+    assert sum(op.name.startswith("relu") for op in graph.ops) == 17
+
+
+def test_what_a_later_instance_does_besides_belongs_to_what_came_before():
+    graph = traced(zoo.Stack([zoo.Uneven(layer_idx=i) for i in range(4)]), 2, 8)
+    assert "sigmoid" not in [op.name for op in graph.ops]
+    assert ("add@blocks.0", "native_layer_norm@blocks.0.norm") in ways(graph)
+    assert not faults(graph)

@@ -203,6 +203,14 @@ class Residual(nn.Module):
         return x + self.fc(self.norm(x))
 
 
+class Uneven(Residual):
+    """Like a residual block, but one of them does more, though nothing that it shows says so."""
+
+    def forward(self, x):
+        y = super().forward(x)
+        return y.sigmoid() if self.layer_idx == 2 else y
+
+
 class Stack(nn.Module):
     """Blocks in a list, called one after the other, with something around each call."""
 
@@ -285,6 +293,26 @@ class Fails(nn.Module):
 
     def forward(self, x):
         return self.second(self.first(x))
+
+
+class Turns(nn.Module):
+    """One block, run over and over."""
+
+    def __init__(self, num=5, glue=True):
+        super().__init__()
+        self.inp = nn.Linear(8, 8)
+        self.block = Residual()
+        self.out = nn.Linear(8, 2)
+        self.num = num
+        self.glue = glue
+
+    def forward(self, x):
+        x = self.inp(x)
+        for _ in range(self.num):
+            x = self.block(x)
+            if self.glue:
+                x = x.tanh()
+        return self.out(x)
 
 
 LLAMA_7B = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}

@@ -92,7 +92,8 @@ def _traced(model: nn.Module, still: Still, inputs: Inputs, *, allow_forward: bo
         graph = _noted(still.graph, f"It was not traced: {type(error).__name__}: {error}")
         return replace(graph, meta=replace(graph.meta, rungs=(Rung(mode="static"),)))
     if seen.mode == "static" or not seen.ops:
-        graph = _noted(still.graph, *inputs.notes, *seen.notes)
+        why = [f"It was not traced: {seen.error}"] if seen.error else []
+        graph = _noted(still.graph, *inputs.notes, *why, *seen.notes)
         return replace(graph, meta=replace(graph.meta, rungs=seen.rungs))
     return joined(model, still, seen, notes=inputs.notes)
 

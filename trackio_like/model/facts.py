@@ -25,7 +25,7 @@ _SKIPPED: Final = frozenset(
         "main_input_name",
     }
 )
-_NUMBERS: Final = re.compile(r"(^|_)(idx|index|id|number|no|nr|num)$|^(i|layer|block|stage|depth)$")
+_NUMBERS: Final = re.compile(r"(^|_)(idx|index|id|number|no|nr|num)$|^(i|layer|block|stage|depth|seed)$")
 """Names of integers that only say which of several equal modules this is."""
 _RATES: Final = re.compile(r"^(drop_prob|drop_path(_rate|_prob)?|stochastic_depth(_prob|_rate)?|survival_prob)$")
 """Names of numbers that grow with depth and change nothing about what a module is."""

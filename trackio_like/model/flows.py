@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from trackio_like.model.folded import Folded
 from trackio_like.model.graph import Edge, Op, Port
 from trackio_like.model.trace.records import Trace, TracedEdge, TracedOp
+from trackio_like.model.turns import signatures, turns
 
 Chain = tuple[tuple[int, int], ...]
-"""The repeats that an operation is in, from the outermost, and the instance of each."""
+"""The repeats that an operation is in, from the outermost, and the instance of each; below 0: calls of one module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,11 @@ def fold_flows(trace: Trace, folded: Folded) -> Flows:
     shown = [places[op.module].shown for op in trace.ops]
     chains: list[Chain] = [places[op.module].instances for op in trace.ops]
     marks: list[Chain] = [()] * len(trace.ops)
+    for turned, depth, calls in turns(trace, folded):
+        for instance, call in enumerate(calls):
+            for at in range(call.first_op, call.end_op):
+                if all(step >= 0 for step, _ in chains[at]):  # else a row around it has taken it
+                    chains[at] = (*chains[at][:depth], (-1 - turned, instance), *chains[at][depth:])
     for repeat in sorted({step[0] for chain in chains for step in chain}):
         _take_between(trace.ops, repeat, chains, marks)
     stands_for = _representatives(trace, shown, chains, marks)
@@ -91,18 +97,18 @@ def _shares(
         end: the last operation of the last.
     """
 
-    def signatures(found: Sequence[int]) -> list[Hashable]:
-        return [_signature(ops[at]) for at in found]
+    def seen(found: Sequence[int]) -> list[Hashable]:
+        return signatures([ops[at] for at in found])
 
     inner, last = instances[:-1], instances[-1]
-    pattern = signatures(after.get(inner[0], ()))
-    if not pattern or any(signatures(after.get(k, ())) != pattern for k in inner[1:]):
+    pattern = seen(after.get(inner[0], ()))
+    if not pattern or any(seen(after.get(k, ())) != pattern for k in inner[1:]):
         return []
     behind = after.get(last, [])
     for num_behind in range(len(pattern), -1, -1):  # of the pattern, what belongs to the instance before it
         num_ahead = len(pattern) - num_behind
-        fits = signatures(behind[:num_behind]) == pattern[:num_behind]
-        if fits and (not num_ahead or signatures(before[-num_ahead:]) == pattern[num_behind:]):
+        fits = seen(behind[:num_behind]) == pattern[:num_behind]
+        if fits and (not num_ahead or seen(before[-num_ahead:]) == pattern[num_behind:]):
             break
     else:
         num_ahead, num_behind = 0, len(pattern)
@@ -125,10 +131,6 @@ def _contexts(repeat: int, chains: Sequence[Chain]) -> dict[Chain, list[int]]:
             if step == repeat:
                 found[chain[:depth]].append(at)
     return found
-
-
-def _signature(op: TracedOp) -> Hashable:
-    return (op.name, op.kind, op.module, op.shape, op.dtype)
 
 
 def _representatives(trace: Trace, shown: Sequence[int], chains: Sequence[Chain], marks: Sequence[Chain]) -> list[int]:
