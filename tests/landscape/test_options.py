@@ -29,10 +29,10 @@ def evaluated(**options):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"mode": "fast"}, "mode='fast' is unknown; choose one of None, serial, vector"),
+        ({"mode": "fast"}, "mode='fast' is unknown; choose one of serial, vector"),
         ({"params": "some"}, "params='some' is unknown; choose one of trainable, all"),
         ({"bn": "train"}, "bn='train' is unknown; choose one of eval, recalibrate"),
-        ({"precision": "fp8"}, "precision='fp8' is unknown; choose one of None, bf16"),
+        ({"precision": "fp8"}, "precision='fp8' is unknown; choose one of bf16"),
         ({"directions": "pca"}, "directions='pca' is unknown; choose one of random, hessian, trajectory"),
         ({"parallel": "huge"}, "parallel='huge' is unknown; choose one of low, medium, high, max"),
         ({"chunk": 0}, "chunk=0 is no number of points"),

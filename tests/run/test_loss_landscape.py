@@ -210,7 +210,7 @@ def test_a_model_that_fails_costs_one_warning_and_is_put_back(run, error, after)
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"mode": "quick"}, "mode='quick' is unknown; choose one of None, serial, vector"),
+        ({"mode": "quick"}, "mode='quick' is unknown; choose one of serial, vector"),
         ({"parallel": "huge"}, "'huge'.*low, medium, high, max"),
         ({"directions": "up"}, "choose one of random, hessian, trajectory"),
         ({"n": 1000}, "give 2 to 250"),

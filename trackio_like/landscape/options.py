@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, get_args
 
 from trackio_like.landscape.batches import as_whole
-from trackio_like.landscape.budget import DEFAULT_MEMORY_BUDGET
+from trackio_like.landscape.budget import DEFAULT_MEMORY_BUDGET, PARALLEL_PRESETS
 from trackio_like.landscape.errors import LandscapeError
 from trackio_like.landscape.plan import MODES
 from trackio_like.landscape.result import MAX_EDGE, MIN_EDGE, check_range
@@ -68,6 +68,7 @@ class Options:
                 object.__setattr__(self, name, whole)  # numpy has integers of its own
         self._check_grid()
         _check("mode", self.mode, (None, *MODES))
+        _check("parallel", self.parallel, (None, *PARALLEL_PRESETS))
         _check("params", self.params, PARAMS)
         _check("bn", self.bn, BATCH_NORM_MODES)
         _check("precision", self.precision, (None, *get_args(Precision)))
@@ -80,6 +81,8 @@ class Options:
             raise LandscapeError(f"seed={self.seed!r} is no seed; give a whole number, 0 or more.")
         if not _is_whole(self.workers) or self.workers < 0:
             raise LandscapeError(f"workers={self.workers!r} is no number of processes.")
+        if self.chunk is not None and (not _is_whole(self.chunk) or self.chunk < 1):
+            raise LandscapeError(f"chunk={self.chunk!r} is no number of points; give 1 or more.")
         if self.time_limit_s is not None and not self.time_limit_s > 0:
             raise LandscapeError(f"time_limit_s={self.time_limit_s!r} is no time; give seconds, more than 0.")
 
@@ -111,7 +114,8 @@ def _is_whole(value: Any) -> bool:
 
 def _check(name: str, value: Choice, allowed: Sequence[Choice]) -> None:
     if value not in allowed:
-        raise LandscapeError(f"{name}={value!r} is unknown; choose one of {', '.join(map(str, allowed))}.")
+        choices = ", ".join(str(choice) for choice in allowed if choice is not None)
+        raise LandscapeError(f"{name}={value!r} is unknown; choose one of {choices}, or leave it out.")
 
 
 __all__ = ["BETWEEN_RANGE", "DIRECTION_KINDS", "DirectionKind", "Options"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from trackio_like.landscape.budget import PARALLEL_PRESETS
-from trackio_like.landscape.errors import LandscapeError, NeedsMemoryError
+from trackio_like.landscape.errors import NeedsMemoryError
 
 Mode = Literal["serial", "vector"]
 MODES: Final = ("serial", "vector")
@@ -44,20 +44,16 @@ class Needs:
     """Copies of the weights and buffers on the model's device."""
     data_bytes: int
     """The data, once: cutting it anew copies it."""
-    first_layer_bytes: int = 0
-    """What the first layer makes of all samples, for the centre and both directions."""
     largest_batch: int = 1
     """Samples of the largest batch as it came."""
 
     def of(self, way: Way, *, keeps_directions: bool = True) -> int:
-        """Bytes that a way takes beyond the model and its data."""
+        """Bytes that a way takes beyond the model and its data, but for products of the first layer."""
         samples = way.batch_size or self.largest_batch
         forward = self.forward_fixed_bytes + self.forward_bytes_per_sample * samples
         directions = 2 * self.direction_bytes if keeps_directions else 3 * self.largest_weight_bytes
         is_copied = way.batch_size is not None or way.channels_last
         total = self.backup_bytes + directions + (self.data_bytes if is_copied else 0)
-        if way.first_layer:
-            total += self.first_layer_bytes
         if way.mode == "vector":
             # The weights of a chunk twice: the sum in float32 is there beside what it is rounded to.
             return int(total + way.chunk * (forward + self.moved_bytes) + way.chunk * self.direction_bytes)
@@ -133,20 +129,12 @@ def vector_ways(needs: Needs, base: Way, *, budget_bytes: int, most: int) -> lis
     return ways
 
 
-def chosen_chunk(needs: Needs, *, chunk: Any, parallel: Any, num_points: int) -> int | None:
-    """The chunk that the caller chose, or None where the choice is ours.
-
-    Raises:
-        LandscapeError: the choice is none.
-    """
+def chosen_chunk(needs: Needs, *, chunk: int | None, parallel: str | None, num_points: int) -> int | None:
+    """The chunk that the caller chose, as a number or a preset; None where the choice is ours."""
     if chunk is not None:
-        if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
-            raise LandscapeError(f"chunk={chunk!r} is no number of points; give 1 or more.")
         return min(chunk, num_points)
     if parallel is None:
         return None
-    if parallel not in PARALLEL_PRESETS:
-        raise LandscapeError(f"parallel={parallel!r} is unknown; choose one of {', '.join(PARALLEL_PRESETS)}.")
     return max(1, min(PARALLEL_PRESETS[parallel] // max(1, needs.moved_bytes), num_points))
 
 

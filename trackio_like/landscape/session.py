@@ -26,7 +26,7 @@ from trackio_like.landscape.refine import refine
 from trackio_like.landscape.result import LossLandscape
 from trackio_like.landscape.scoring import Scorer, precision_of
 from trackio_like.landscape.surface import fill
-from trackio_like.landscape.tune import Choice, choose_serial, describe, try_vector
+from trackio_like.landscape.tune import Choice, Limits, choose_serial, describe, try_vector
 from trackio_like.landscape.weights import Weight, unwrapped
 from trackio_like.landscape.workers import Workers, affordable, check_workers
 from trackio_like.module_state.keeping import Lent, kept
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Told how many points are measured, and how many are planned."""
 
+_TRIAL_SHARE: Final = 0.25
+"""So much of a time limit may go into trials."""
 _FAR: Final = 0.5
 """Where ways are compared: half-way to the corner of the plane."""
 
@@ -207,15 +209,14 @@ class Evaluation:
         chunk = chosen_chunk(needs, chunk=options.chunk, parallel=options.parallel, num_points=num_points)
         far = (_FAR * float(cells.x_C[-1]), _FAR * float(cells.y_R[-1]))
         must = options.mode == "vector" or (chunk is not None and options.mode != "serial")
-        spare = options.memory_budget - needs.of(plan.way, keeps_directions=plan.keeps_directions)
-        tuner, choice = choose_serial(
-            evaluator,
-            plan.way,
+        limits = Limits(
             far=far,
             max_batch=plan.max_batch,
-            spare_bytes=spare,
-            num_points=0 if must else num_points,  # what is not used need not be tried
+            spare_bytes=lambda way: options.memory_budget - needs.of(way, keeps_directions=plan.keeps_directions),
+            until_s=None if options.time_limit_s is None else self._started_s + _TRIAL_SHARE * options.time_limit_s,
         )
+        # What is not used need not be tried.
+        tuner, choice = choose_serial(evaluator, plan.way, limits, num_points=0 if must else num_points)
         if options.mode == "serial":
             return choice
         why_not = self._why_not_vector(plan)
@@ -228,7 +229,7 @@ class Evaluation:
             ways = vector_ways(needs, choice.way, budget_bytes=options.memory_budget, most=num_points)
             if not ways and must:
                 choice.notes.append("vector mode cannot be used: one point does not fit the memory budget")
-        return try_vector(tuner, choice, evaluator=evaluator, far=far, ways=ways, must=must)
+        return try_vector(tuner, choice, limits, evaluator=evaluator, ways=ways, must=must)
 
     def _why_not_vector(self, plan: SerialPlan) -> str:
         if self.options.bn == "recalibrate":

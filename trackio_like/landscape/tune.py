@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -44,22 +44,38 @@ class Choice:
     """Ways that could not be used, and why."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What trials may take, and where they are made."""
+
+    far: Point
+    """A point away from the centre, where ways are compared."""
+    max_batch: int | None
+    """The largest batch size that fits; None where batches may not be cut."""
+    spare_bytes: Callable[[Way], int]
+    """What a way leaves of the memory budget."""
+    until_s: float | None = None
+    """On the monotonic clock: no trial is begun after it."""
+
+    @property
+    def has_time(self) -> bool:
+        """Whether another trial may begin."""
+        return self.until_s is None or time.monotonic() < self.until_s
+
+
 class Tuner:
     """Times ways of one evaluator."""
 
-    def __init__(self, evaluator: Evaluator, *, far: Point, max_batch: int | None, spare_bytes: int) -> None:
+    def __init__(self, evaluator: Evaluator, limits: Limits) -> None:
         """Has tried nothing.
 
         Args:
             evaluator: evaluates.
-            far: a point away from the centre, where ways are compared.
-            max_batch: the largest batch size that fits; None where batches may not be cut.
-            spare_bytes: what products of the first layer may take.
+            limits: what trials may take.
         """
-        self._spare_bytes = spare_bytes
+        self._limits = limits
         self._evaluator = evaluator
-        self._far = far
-        self._max_batch = max_batch
+        self._far = limits.far
         self._best: dict[Way, float] = {}
         self._samples = 1
 
@@ -100,6 +116,8 @@ class Tuner:
         others = () if only_threads else (self._layouts, self._batch_sizes, self._first_layers)
         for candidates in (self._threads, *others):
             for way in candidates(best):
+                if not self._limits.has_time:
+                    return best
                 so_far = self.seconds_per_sample(best)
                 if self.seconds_per_sample(way, against=so_far) < _GAIN * so_far:
                     best = way
@@ -110,23 +128,24 @@ class Tuner:
             yield replace(best, num_threads=1)
 
     def _layouts(self, best: Way) -> Iterator[Way]:
-        data = self._evaluator.data
-        copy_bytes = 0 if best.batch_size is not None else data.num_bytes
-        if data.has_images and copy_bytes <= self._spare_bytes:
-            yield replace(best, channels_last=True)
+        way = replace(best, channels_last=True)
+        if self._evaluator.data.has_images and self._limits.spare_bytes(way) >= 0:
+            yield way
 
     def _batch_sizes(self, best: Way) -> Iterator[Way]:
         """Powers of two on both sides of what there is, as long as they get better."""
-        if self._max_batch is None:
+        if self._limits.max_batch is None:
             return
         data = self._evaluator.data
         start = best.batch_size or data.first_batch_size
-        most = min(self._max_batch, data.num_samples, _MAX_BATCH)
+        most = min(self._limits.max_batch, data.num_samples, _MAX_BATCH)
         for sizes in (_halves(start), _doubles(start, most)):
             last = self.seconds_per_sample(best)
             for size in sizes:
                 if size > most:
                     continue
+                if not self._limits.has_time:
+                    return
                 # A trial has to hold a whole piece of this size.
                 self._samples = max(self._samples, size)
                 way = replace(best, batch_size=size)
@@ -140,7 +159,7 @@ class Tuner:
         if self._evaluator.precision is not None:
             return  # the sum of rounded products would be rounded once more
         first = self._evaluator.first_layers(best)
-        if not first.is_empty and first.num_bytes <= self._spare_bytes:
+        if not first.is_empty and first.num_bytes <= self._limits.spare_bytes(best):
             yield replace(best, first_layer=True)
 
 
@@ -165,17 +184,15 @@ def _timed(losses: Losses, points: Sequence[Point]) -> float:
     return time.perf_counter() - started
 
 
-def choose_serial(
-    evaluator: Evaluator, base: Way, *, far: Point, max_batch: int | None, spare_bytes: int, num_points: int
-) -> tuple[Tuner, Choice]:
+def choose_serial(evaluator: Evaluator, base: Way, limits: Limits, *, num_points: int) -> tuple[Tuner, Choice]:
     """The fastest serial way for so many points; the plainest where trying costs more than it gains."""
-    tuner = Tuner(evaluator, far=far, max_batch=max_batch, spare_bytes=spare_bytes)
+    tuner = Tuner(evaluator, limits)
     seconds = tuner.set_size(base, evaluator.data.num_samples)
     if seconds * num_points < _SHORT_S:
         return tuner, Choice(way=base, seconds_per_point={"serial": seconds})
     way = tuner.improve_serial(base, only_threads=seconds * num_points < _WORTH_S)
     choice = Choice(way=way)
-    if way != base and not agree(evaluator, base, way, far=far):
+    if way != base and not agree(evaluator, base, way, far=limits.far):
         choice.notes.append(f"{describe(way)} gave another loss than the batches as they came, so these are used")
         choice.way = base
     choice.seconds_per_point["serial"] = tuner.seconds_per_sample(choice.way) * evaluator.data.num_samples
@@ -183,15 +200,15 @@ def choose_serial(
 
 
 def try_vector(
-    tuner: Tuner, choice: Choice, *, evaluator: Evaluator, far: Point, ways: Sequence[Way], must: bool
+    tuner: Tuner, choice: Choice, limits: Limits, *, evaluator: Evaluator, ways: Sequence[Way], must: bool
 ) -> Choice:
     """Adds the fastest vector way to a choice, and takes it where it is faster than the serial one.
 
     Args:
         tuner: has timed the serial way.
         choice: the serial choice.
+        limits: what trials may take.
         evaluator: evaluates.
-        far: a point away from the centre.
         ways: of growing chunks, all of which fit.
         must: whether the caller wants vector mode, however slow.
     """
@@ -200,6 +217,8 @@ def try_vector(
     serial = tuner.seconds_per_sample(choice.way)
     try:
         for way in ways:
+            if not limits.has_time and not (must and best is None):
+                break
             found = tuner.seconds_per_sample(way, against=math.inf if must else serial)
             if found >= fastest:
                 break
@@ -207,7 +226,7 @@ def try_vector(
             if not must and found > _HOPELESS * serial and way.chunk > 1:
                 break
         is_worth = best is not None and (must or fastest < _GAIN * serial)
-        if best is not None and is_worth and not agree(evaluator, choice.way, best, far=far):
+        if best is not None and is_worth and not agree(evaluator, choice.way, best, far=limits.far):
             choice.notes.append("vector mode gave other losses than serial mode, so this is used")
             best = None
     except LandscapeError:
@@ -260,4 +279,4 @@ def describe(way: Way) -> str:
     return ", ".join(parts)
 
 
-__all__ = ["Choice", "Tuner", "agree", "choose_serial", "describe", "reason", "try_vector"]
+__all__ = ["Choice", "Limits", "Tuner", "agree", "choose_serial", "describe", "reason", "try_vector"]
