@@ -13,7 +13,7 @@ from trackio_like.model.trace import trace_model
 from trackio_like.module_state.keeping import checksum
 from trackio_like.module_state.random_state import seed_all
 
-TABLE = {}
+TABLE: dict[int, torch.Tensor] = {}
 
 
 class Holder:

@@ -27,7 +27,7 @@ class Flow:
         self.ops = [ops[position] for position in kept]
         self.calls = calls
         self.sources: list[tuple[tuple[int, Source], ...]] = [
-            tuple((new.get(source.producer, -1), source) for source in op.sources) for op in self.ops
+            tuple((new.get(source.producer, -1), source) for source in (*op.sources, *op.later)) for op in self.ops
         ]
         """Of each operation: what it got, each with its producer here, -1 for a constant."""
         self.parents: list[tuple[int, ...]] = [

@@ -200,8 +200,8 @@ def _call(done: Pass, model: nn.Module, args: Sequence[Any], kwargs: Mapping[str
         _let_go(error)
     call = tracer.tape.calls[root]
     call.is_finished = not done.error
-    call.inputs, _ = tensors_io((args, kwargs))
-    call.outputs, call.out_bytes = tensors_io(result)
+    call.inputs, _ = tensors_io((args, kwargs), tracer.shared)
+    call.outputs, call.out_bytes = tensors_io(result, tracer.shared)
     if not done.error and not tracer.is_outline:
         outputs = [(name, tensor) for name, tensor in named_tensors(result) if "past_key_values" not in name]
         for name, tensor in outputs[:_MAX_OUTPUTS]:

@@ -13,6 +13,7 @@ _FEWEST_TURNS: Final = 8
 _LONGEST_PERIOD: Final = 64
 _COUNTS: Final = frozenset({"any", "sum", "bincount", "histc", "count_nonzero", "gt", "ge", "ne"})
 _MOST_BEFORE: Final = 24
+_MOST_LATER: Final = 8
 
 
 class EndOfTraceError(BaseException):
@@ -35,8 +36,8 @@ class Op:
     """One operation."""
 
     __slots__ = (
-        "call", "dtype", "is_causal", "is_data", "kind", "macs", "name", "num_bytes", "num_runs", "shape", "sources",
-        "weights",
+        "call", "dtype", "is_causal", "is_data", "kind", "later", "macs", "name", "num_bytes", "num_runs", "shape",
+        "sources", "weights",
     )  # fmt: skip
 
     def __init__(
@@ -61,6 +62,8 @@ class Op:
         self.shape = shape
         self.dtype = dtype
         self.sources = sources
+        self.later: tuple[Source, ...] = ()
+        """What it got in later turns of a loop, from elsewhere than in the first."""
         self.num_bytes = num_bytes
         self.macs = macs
         self.num_runs = 1
@@ -197,10 +200,9 @@ class Tape:
         known.num_runs += op.num_runs
         known.macs += op.macs
         known.is_data = known.is_data or op.is_data
-        seen = {source.producer for source in known.sources}
-        new = tuple(source for source in op.sources if source.producer not in seen)
-        if new and len(known.sources) < 8:
-            known.sources += new
+        seen = {source.producer for source in (*known.sources, *known.later)}
+        if len(known.later) < _MOST_LATER:
+            known.later += tuple(source for source in op.sources if source.producer not in seen)
 
     def _roll(self, call: Call) -> None:
         """Takes the turns of loops among a call's own operations together; goes on so while the last one lasts."""

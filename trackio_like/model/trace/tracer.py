@@ -14,7 +14,7 @@ from trackio_like.model.trace.assumed import ASSUMED, REFUSED, without_masks
 from trackio_like.model.trace.operators import Operator, kind_of, operator
 from trackio_like.model.trace.storages import CONSTANT, Entry, Storages
 from trackio_like.model.trace.tape import EndOfTraceError, Op, Source, Tape
-from trackio_like.model.trace.values import arguments_tensors, dtype_name, named_tensors, num_bytes, tensors_io
+from trackio_like.model.trace.values import Shared, arguments_tensors, dtype_name, named_tensors, num_bytes, tensors_io
 
 _MOST_REAL_ELEMENTS: Final = 1 << 16
 """Constants that passes make on the CPU are computed for real up to this size, so that `item()` of them is true."""
@@ -47,6 +47,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         super().__init__()
         self.tape = Tape(max_ops)
         self.storages = Storages()
+        self.shared = Shared()
         self.num_assumed = 0
         """Numbers that depend on data, and were assumed."""
         self.num_sizes_assumed = 0
@@ -76,7 +77,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         """This goes into the model; gives its operation's position."""
         if self.is_outline:
             return -1
-        shape, dtype = tuple(tensor.shape), dtype_name(tensor.dtype)
+        shape, dtype = self.shared.shape(tensor), dtype_name(tensor.dtype)
         known = self.storages.find(tensor)
         if known is not None and known.producer != CONSTANT:
             return known.producer
@@ -89,7 +90,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         """This comes out of the model; gives its operation's position."""
         sources, is_data, _ = self._sources([tensor])
         op = Op(
-            name, "output", 0, shape=tuple(tensor.shape), dtype=dtype_name(tensor.dtype), sources=sources,
+            name, "output", 0, shape=self.shared.shape(tensor), dtype=dtype_name(tensor.dtype), sources=sources,
             num_bytes=num_bytes(tensor), is_data=is_data,
         )  # fmt: skip
         return self.tape.add(op)
@@ -102,7 +103,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
                 return self._stands_for[self._skipped[path]]
             position = self.tape.begin(path, self.storages.live_bytes)
             call = self.tape.calls[position]
-            call.inputs, _ = tensors_io((args, kwargs) if kwargs else args)
+            call.inputs, _ = tensors_io((args, kwargs) if kwargs else args, self.shared)
             try:
                 result = forward(*args, **kwargs)
             except BaseException as error:
@@ -110,7 +111,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
                     self._failure, self.failed_at = error, path
                 self.tape.end(position)
                 raise
-            call.outputs, call.out_bytes = tensors_io(result)
+            call.outputs, call.out_bytes = tensors_io(result, self.shared)
             call.is_finished = True
             self.tape.end(position)
             if path in self._stands_for:
@@ -270,7 +271,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
                 is_data = is_data or entry.is_data
                 if entry.is_param:
                     weights.append(id(entry))
-            sources.append(Source(producer, num_bytes(tensor), tuple(tensor.shape)))
+            sources.append(Source(producer, num_bytes(tensor), self.shared.shape(tensor)))
         return tuple(sources), is_data, tuple(weights)
 
     def _take(
@@ -329,7 +330,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         first = results[0] if results else None
         op = Op(
             name, kind, self.tape.stack[-1] if self.tape.stack else 0,
-            shape=() if first is None else tuple(first.shape),
+            shape=() if first is None else self.shared.shape(first),
             dtype="" if first is None else dtype_name(first.dtype),
             sources=sources, num_bytes=sum(num_bytes(tensor) for tensor in results), macs=macs, is_data=is_data,
             weights=weights, is_causal=is_causal,

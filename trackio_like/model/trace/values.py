@@ -23,6 +23,27 @@ def dtype_name(dtype: torch.dtype) -> str:
     return found
 
 
+class Shared:
+    """Equal shapes, and what is told of tensors, each kept once: a trace of a large model has few that differ."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._tensors: dict[tuple[tuple[int, ...], torch.dtype], TensorIO] = {}
+
+    def shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        """A tensor's sizes."""
+        shape = tuple(tensor.shape)
+        return self._shapes.setdefault(shape, shape)
+
+    def told(self, tensor: torch.Tensor) -> TensorIO:
+        """What is told of a tensor."""
+        key = (self.shape(tensor), tensor.dtype)
+        found = self._tensors.get(key)
+        if found is None:
+            found = self._tensors[key] = TensorIO(shape=key[0], dtype=dtype_name(tensor.dtype))
+        return found
+
+
 def num_bytes(tensor: torch.Tensor) -> int:
     """Of the tensor itself, not of what it is a view of."""
     return int(tensor.numel() * tensor.element_size())
@@ -67,17 +88,17 @@ def named_tensors(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[
         yield from named_tensors(item, f"{name}.{key}" if name else str(key), depth + 1)
 
 
-def tensors_io(value: Any) -> tuple[tuple[TensorIO, ...], int]:
+def tensors_io(value: Any, shared: Shared) -> tuple[tuple[TensorIO, ...], int]:
     """What is told of the tensors in a value, and their bytes."""
     if isinstance(value, torch.Tensor):
-        return (TensorIO(shape=tuple(value.shape), dtype=dtype_name(value.dtype)),), num_bytes(value)
+        return (shared.told(value),), num_bytes(value)
     found: list[TensorIO] = []
     total = 0
     for _, tensor in named_tensors(value):
         total += num_bytes(tensor)
         if len(found) < _MAX_SHOWN:
-            found.append(TensorIO(shape=tuple(tensor.shape), dtype=dtype_name(tensor.dtype)))
+            found.append(shared.told(tensor))
     return tuple(found), total
 
 
-__all__ = ["arguments_tensors", "dtype_name", "named_tensors", "num_bytes", "tensors_io"]
+__all__ = ["Shared", "arguments_tensors", "dtype_name", "named_tensors", "num_bytes", "tensors_io"]
