@@ -30,6 +30,7 @@ from trackio_like.tracking import (
     init,
     log,
     log_loss_landscape,
+    log_model,
     log_system,
 )
 
@@ -64,6 +65,7 @@ __all__ = [
     "init",
     "log",
     "log_loss_landscape",
+    "log_model",
     "log_system",
     "show",
     "sync",

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, Final, ParamSpec, get_args
 from trackio_like._delivery import Delivery
 from trackio_like._landscape_run import LandscapeRun
 from trackio_like._launch import Launch, Resume, command_line, parent_identity
+from trackio_like._model_run import ModelRun
 from trackio_like._process import Process
 from trackio_like._settings import Settings, hub_endpoint, rank_from_env
 from trackio_like.run.config import Config, plain_config
@@ -25,7 +26,7 @@ _process: Final = Process()
 P = ParamSpec("P")
 
 
-class Run(LandscapeRun):
+class Run(LandscapeRun, ModelRun):
     """One run of a training script; also a context manager, and also named `Tracker`.
 
     `init()` makes one and lets the module's functions log into it; make it yourself for several runs at once.
@@ -262,6 +263,7 @@ def _on_current_run(method: Callable[Concatenate[Run, P], None]) -> Callable[P, 
 
 
 log_loss_landscape = _on_current_run(Run.log_loss_landscape)
+log_model = _on_current_run(Run.log_model)
 
 
 def finish(state: str = "finished", *, error: str | None = None, timeout: float | None = FINISH_TIMEOUT_S) -> None:
@@ -291,5 +293,6 @@ __all__ = [
     "init",
     "log",
     "log_loss_landscape",
+    "log_model",
     "log_system",
 ]

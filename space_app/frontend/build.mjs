@@ -19,6 +19,9 @@ const result = await build({
   legalComments: "none",
   entryNames: "[name]-[hash]",
   chunkNames: "chunk-[hash]",
+  // elkjs is no part of the bundle: its worker is a file of its own, copied as it is.
+  loader: { ".min.js": "file" },
+  assetNames: "[name]-[hash]",
   metafile: true,
   logLevel: "warning",
 });
@@ -31,11 +34,14 @@ const chunks = entry.imports.filter((item) => item.kind === "import-statement").
 const manifest = { script: basename(script), style: basename(entry.cssBundle), preload: chunks.sort(), frozen_style: basename(frozenStyle), frozen_script: basename(frozenScript) };
 await writeFile(`${OUT}/manifest.json`, JSON.stringify(manifest, null, 2) + "\n");
 
-/** What is bundled, and what it is called by those who wrote it. */
-const LIBRARIES = { uplot: "uPlot", three: "three.js", hyparquet: "hyparquet", fzstd: "fzstd" };
-const licences = await Promise.all(Object.entries(LIBRARIES).map(async ([folder, name]) => {
+/** What is bundled or lies beside the bundle, what it is called by those who wrote it, and what is to be known of it. */
+const LIBRARIES = {
+  uplot: ["uPlot"], three: ["three.js"], hyparquet: ["hyparquet"], fzstd: ["fzstd"],
+  elkjs: ["elkjs", "The file elk-worker.min-*.js is its lib/elk-worker.min.js, unmodified. It is used under the EPL-2.0; its source is at https://github.com/kieler/elkjs."],
+};
+const licences = await Promise.all(Object.entries(LIBRARIES).map(async ([folder, [name, note]]) => {
   const { version } = JSON.parse(await readFile(`node_modules/${folder}/package.json`, "utf8"));
-  const licence = await readFile(`node_modules/${folder}/LICENSE`, "utf8");
-  return `${name} ${version}\n\n${licence.trimEnd()}\n`;
+  const licence = await readFile(`node_modules/${folder}/LICENSE${folder === "elkjs" ? ".md" : ""}`, "utf8");
+  return `${name} ${version}\n\n${note ? `${note}\n\n` : ""}${licence.trimEnd()}\n`;
 }));
 await writeFile(`${OUT}/LICENSES.txt`, licences.join(`\n${"-".repeat(80)}\n\n`));

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from space_app.tabs import landscape, metrics, run, runs
+from space_app.tabs import landscape, metrics, model, run, runs
 from space_app.tabs.spec import Tab
 
-TABS: Final[tuple[Tab, ...]] = (metrics.TAB, runs.TAB, run.TAB, landscape.TAB)
+TABS: Final[tuple[Tab, ...]] = (metrics.TAB, runs.TAB, run.TAB, landscape.TAB, model.TAB)
 """In the order in which they are shown."""
 
 __all__ = ["TABS", "Tab"]

@@ -7,6 +7,24 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from trackio_like.landscape.result import LossLandscape, Mark, Path
+from trackio_like.model.graph import (
+    EDGE_KINDS,
+    KINDS,
+    OP_KINDS,
+    Edge,
+    Meta,
+    ModelGraph,
+    Module,
+    Moe,
+    Op,
+    Params,
+    Port,
+    Repeat,
+    Tensor,
+    TensorIO,
+    Tie,
+    Totals,
+)
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 labels = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -47,5 +65,64 @@ def landscapes(draw):
     )
 
 
-STRATEGIES = {"loss_landscape": landscapes()}
+sizes = st.integers(0, 2**53)
+shapes = st.lists(st.integers(0, 4096), max_size=3).map(tuple)
+tensor_ios = st.builds(TensorIO, shape=shapes, dtype=labels, dims=st.lists(labels, max_size=2).map(tuple))
+tensors = st.builds(Tensor, name=labels, shape=shapes, dtype=labels, trainable=st.booleans(), tied_to=labels)
+
+
+@st.composite
+def modules(draw, position):
+    return Module(
+        path=draw(labels),
+        name=draw(labels),
+        class_name=draw(labels),
+        kind=draw(st.sampled_from(KINDS)),
+        parent=draw(st.integers(0, position - 1)) if position else -1,
+        fingerprint=draw(labels),
+        repeat=draw(st.none() | st.builds(Repeat, count=st.integers(1, 100), names=labels)),
+        params=draw(st.builds(Params, own=sizes, total=sizes, unique=sizes, trainable=sizes, bytes=sizes)),
+        dtypes=draw(st.dictionaries(labels, sizes, max_size=2)),
+        tensors=draw(st.lists(tensors, max_size=2).map(tuple)),
+        attrs=draw(st.dictionaries(labels, labels, max_size=2)),
+        inputs=draw(st.lists(tensor_ios, max_size=2).map(tuple)),
+        flops=draw(sizes),
+        is_failed=draw(st.booleans()),
+        moe=draw(st.none() | st.builds(Moe, num_experts=sizes, router=labels)),
+    )
+
+
+@st.composite
+def model_graphs(draw):
+    nodes = tuple(draw(modules(i)) for i in range(draw(st.integers(1, 4))))
+    places = st.integers(0, len(nodes) - 1)
+    ops = draw(
+        st.lists(st.builds(Op, name=labels, kind=st.sampled_from(OP_KINDS), module=places, shape=shapes), max_size=4)
+    )
+    ends = st.integers(0, len(ops) - 1)
+    edges = st.builds(Edge, source=ends, target=ends, kind=st.sampled_from(EDGE_KINDS), bytes=sizes, label=labels)
+    meta = st.builds(
+        Meta,
+        name=labels,
+        class_name=labels,
+        fingerprint=labels,
+        totals=st.builds(Totals, unique=sizes, flops=sizes),
+        notes=st.lists(labels, max_size=2).map(tuple),
+        is_partial=st.booleans(),
+    )
+    return ModelGraph(
+        meta=draw(meta),
+        modules=nodes,
+        ops=tuple(ops),
+        edges=tuple(draw(st.lists(edges, max_size=4))) if ops else (),
+        inputs=tuple(draw(st.lists(st.builds(Port, name=labels, shape=shapes, dtype=labels, op=ends), max_size=2)))
+        if ops
+        else (),
+        ties=tuple(
+            draw(st.lists(st.builds(Tie, modules=st.lists(places, max_size=2).map(tuple), tensor=labels), max_size=2))
+        ),
+    )
+
+
+STRATEGIES = {"loss_landscape": landscapes(), "model_graph": model_graphs()}
 """By the type's name."""

@@ -29,6 +29,9 @@ class DataType:
 LOSS_LANDSCAPE: Final = DataType(
     name="loss_landscape", package="landscape", extension="parquet", tab="landscape", page="loss_landscapes.md"
 )
-DATA_TYPES: Final[tuple[DataType, ...]] = (LOSS_LANDSCAPE,)
+MODEL_GRAPH: Final = DataType(
+    name="model_graph", package="model_graph", extension="json", tab="model", page="dashboard.md"
+)
+DATA_TYPES: Final[tuple[DataType, ...]] = (LOSS_LANDSCAPE, MODEL_GRAPH)
 
-__all__ = ["DATA_TYPES", "LOSS_LANDSCAPE", "DataType"]
+__all__ = ["DATA_TYPES", "LOSS_LANDSCAPE", "MODEL_GRAPH", "DataType"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trackio_like.query.drawn import DrawnSeries, joined, whole_series
 from trackio_like.query.fold import UNKNOWN
+from trackio_like.query.graphs import LoggedGraph, read_graphs
 from trackio_like.query.history import read_history
 from trackio_like.query.landscapes import LoggedLandscape, read_landscapes
 from trackio_like.query.objects import LoggedObject, read_objects
@@ -147,6 +148,10 @@ class ApiRun:
     def landscapes(self, name: str | None = None) -> list[LoggedLandscape]:
         """Every logged loss landscape, in the order of the calls; `load()` of one reads its cells."""
         return read_landscapes(self.path, name=name, faults=self._faults())
+
+    def graphs(self, name: str | None = None) -> list[LoggedGraph]:
+        """Every logged model graph, in the order of the calls; `load()` of one reads its modules."""
+        return read_graphs(self.path, name=name, faults=self._faults())
 
     def series(self, key: str, max_points: int | None = None) -> DrawnSeries:
         """Steps and values of a metric as they are drawn: sorted by step, the newest attempt where several overlap.

@@ -3,6 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./app.css";
 import "./landscape/landscape.css";
+import "./model/model.css";
 import { TL } from "./core.js";
 import { MetricsView } from "./metrics.js";
 import { watchMirror } from "./mirror.js";
@@ -15,7 +16,7 @@ import { applyTheme, watchTheme } from "./theme.js";
 import { watchHealth, Welcome } from "./welcome.js";
 
 /** One view for each panel of the shell; the name is the panel's id in space_app/tabs. */
-const VIEWS = { sidebar: Sidebar, metrics: MetricsView, runs: RunsView, run: RunView, landscape: late(() => import("./landscape/view.js").then((module) => module.LandscapeView)) };
+const VIEWS = { sidebar: Sidebar, metrics: MetricsView, runs: RunsView, run: RunView, landscape: late(() => import("./landscape/view.js").then((module) => module.LandscapeView)), model: late(() => import("./model/view.js").then((module) => module.ModelView)) };
 
 /** A view whose code is loaded when its tab is first shown. */
 function late(load) {
@@ -38,16 +39,21 @@ export function mount(name, element) {
 
 const tabButton = (id) => document.querySelector(`[role="tab"][data-tab-id="${CSS.escape(id)}"]`);
 
+/** Tabs that a narrow page has no room for are in a menu, where they have no id but their title. */
+const IN_MENU = "#tl-tabs .overflow-dropdown button";
+const idInMenu = (button) => button.textContent.trim().toLowerCase();
+
 /** Shows the tab of the view, where the reader is on another. */
 function syncTab() {
-  const wanted = tabButton(TL.state.tab);
+  const wanted = tabButton(TL.state.tab) ?? [...document.querySelectorAll(IN_MENU)].find((button) => idInMenu(button) === TL.state.tab);
   if (wanted && wanted.getAttribute("aria-selected") !== "true") wanted.click();
 }
 
 function watchTabs() {
   document.addEventListener("click", (event) => {
     const id = event.target instanceof Element ? event.target.closest('[role="tab"][data-tab-id]')?.dataset.tabId : null;
-    if (id) TL.set({ tab: id });
+    const inMenu = id ? null : event.target instanceof Element && event.target.closest(IN_MENU);
+    if (id || inMenu) TL.set({ tab: id ?? idInMenu(inMenu) });
   });
   document.addEventListener("keyup", (event) => {
     const current = document.activeElement?.closest?.('[role="tab"][data-tab-id]');

@@ -49,7 +49,7 @@ export const FIELDS = {
 export const LISTS = ["pin", "closed", "col"];
 
 /** Fields that are small objects. */
-export const OBJECTS = { zoom: json(), charts: json(), landscape: json() };
+export const OBJECTS = { zoom: json(), charts: json(), landscape: json(), model: json() };
 
 /** @returns the view that an address asks for. */
 export function parseState(search) {
