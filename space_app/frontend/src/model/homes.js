@@ -17,6 +17,7 @@ export function homesOf(graph) {
     if (inside[module.index].length === 0 || !module.children.some((child) => isList(graph.modules[child]))) continue;
     // What comes round again belongs to what is repeated, but not before the rest has its place: a loop holds it all together.
     for (const hasLoops of [false, true]) move(graph, circles(graph, module.index, homes, hasLoops), homes, inside);
+    moveLast(graph, module.index, homes, inside);
   }
   return homes;
 }
@@ -30,6 +31,18 @@ function move(graph, parts, homes, inside) {
       homes[op] = list;
       inside[list].push(op);
     }
+  }
+}
+
+/** What follows the last module of a list, as the like of it follows the others: `x + block(x)` once more. */
+function moveLast(graph, container, homes, inside) {
+  const into = new Map();
+  for (const { source, target, kind } of graph.edges) if (kind !== "loop" && homes[target] === container) into.set(target, [...(into.get(target) ?? []), source]);
+  for (const [op, sources] of into) {
+    const list = graph.modules[container].children.find((child) => isList(graph.modules[child]) && sources.every((source) => graph.isInside(homes[source], child)));
+    if (list === undefined || !inside[list].some((other) => homes[other] === list && graph.ops[other].module === container && graph.ops[other].name === graph.ops[op].name)) continue;
+    homes[op] = list;
+    inside[list].push(op);
   }
 }
 
