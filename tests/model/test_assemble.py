@@ -208,3 +208,29 @@ def test_without_torch_it_says_what_to_install():
     assert done.stdout == "To build a model graph, install torch: pip install 'trackio-like[torch]'.\n"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         trackio_like.model.nothing  # noqa: B018
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_torchscript_is_read_but_never_traced():
+    model = torch.jit.script(zoo.mlp((4, 4, 2)))
+    x = torch.randn(3, 4)
+    before, expected = checksum(model), model(x)
+    graph = build_model_graph(model, input_shape=(2, 4), trace=True)
+    assert checksum(model) == before
+    assert torch.equal(model(x), expected)
+    assert [module.class_name for module in graph.modules] == ["Sequential", "Linear", "ReLU", "Linear"]
+    assert "TorchScript" in graph.meta.notes[-1]
+
+
+def test_a_model_that_cannot_be_read_is_one_module_with_the_reason():
+    class Closed(nn.Linear):
+        def __getattr__(self, name):
+            raise RuntimeError(f"no {name}")
+
+        @property
+        def __dict__(self):
+            raise RuntimeError("closed")
+
+    graph = build_model_graph(Closed.__new__(Closed), trace=True, input_shape=(2, 2))
+    assert [module.class_name for module in graph.modules] == ["Closed"]
+    assert "could not be read: RuntimeError" in graph.meta.notes[0]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import nn
 
 from trackio_like.model.combine import with_combines
@@ -13,7 +14,7 @@ from trackio_like.model.dims import config_sizes, named_module, named_ports
 from trackio_like.model.flows import fold_flows
 from trackio_like.model.graph import ModelGraph, Rung
 from trackio_like.model.inputs import Inputs, checked_shapes, given_inputs, guessed_inputs, shaped_inputs
-from trackio_like.model.static import Still, still_graph
+from trackio_like.model.static import Still, bare_graph, still_graph
 from trackio_like.model.trace import trace_model
 from trackio_like.model.trace.records import Trace
 from trackio_like.model.traced import called_order, measured
@@ -61,12 +62,20 @@ def build_model_graph(
     model = without_wrappers(model)
     given = None if example_inputs is None else given_inputs(example_inputs)
     shapes = None if input_shape is None else checked_shapes(input_shape)
-    inputs = given or _inputs(model, shapes)
-    still = still_graph(model, name, is_folding=fold)
+    try:
+        still = still_graph(model, name, is_folding=fold)
+    except Exception as error:  # noqa: BLE001 - anybody's module may do anything when it is looked at
+        return bare_graph(model, name, f"Its modules could not be read: {type(error).__name__}: {error}")
     if not trace:
         return still.graph
+    inputs = given or _inputs(model, shapes)
     if isinstance(inputs, str):
         return _noted(still.graph, f"It was not traced: {inputs}")
+    if any(isinstance(part, torch.jit.ScriptModule) for part in model.modules()):
+        # Their weights lie beyond Python's reach: what stands in for them in a trace could not be taken back.
+        return _noted(
+            still.graph, "It was not traced: a part of it is TorchScript. Give the model that it was made from."
+        )
     return _traced(model, still, inputs, allow_forward=allow_forward, time_limit_s=time_limit_s)
 
 
@@ -88,14 +97,14 @@ def _inputs(model: nn.Module, shapes: Sequence[tuple[int, ...]] | None) -> Input
 def _traced(model: nn.Module, still: Still, inputs: Inputs, *, allow_forward: bool, time_limit_s: float) -> ModelGraph:
     try:
         seen = trace_model(model, inputs.args, inputs.kwargs, allow_forward=allow_forward, time_limit_s=time_limit_s)
+        if seen.mode != "static" and seen.ops:
+            return joined(model, still, seen, notes=inputs.notes)
     except Exception as error:  # noqa: BLE001 - a picture never ends a training
         graph = _noted(still.graph, f"It was not traced: {type(error).__name__}: {error}")
         return replace(graph, meta=replace(graph.meta, rungs=(Rung(mode="static"),)))
-    if seen.mode == "static" or not seen.ops:
-        why = [f"It was not traced: {seen.error}"] if seen.error else []
-        graph = _noted(still.graph, *inputs.notes, *why, *seen.notes)
-        return replace(graph, meta=replace(graph.meta, rungs=seen.rungs))
-    return joined(model, still, seen, notes=inputs.notes)
+    why = [f"It was not traced: {seen.error}"] if seen.error else []
+    graph = _noted(still.graph, *inputs.notes, *why, *seen.notes)
+    return replace(graph, meta=replace(graph.meta, rungs=seen.rungs))
 
 
 def joined(model: nn.Module, still: Still, trace: Trace, *, notes: Sequence[str] = ()) -> ModelGraph:

@@ -73,7 +73,8 @@ def _is_sequence(folded: Folded, position: int) -> bool:
     shown = folded.shown[position]
     while shown.is_group:
         shown = folded.shown[shown.parent]
-    return type(shown.node.module).forward is nn.Sequential.forward
+    module = shown.node.module
+    return isinstance(module, nn.Sequential) and type(module).forward is nn.Sequential.forward
 
 
 __all__ = ["certain_flows", "routing_label"]

@@ -9,6 +9,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Final
 
+import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
@@ -40,8 +41,10 @@ _EXPLAINED_BY_ATTRS: Final = (
 
 
 def class_name(module: nn.Module) -> str:
-    """The class as its author wrote it; a parametrised module is of a class that was made for it alone."""
+    """The class as its author wrote it; a parametrised or scripted module is of a class that was made for it alone."""
     kind = type(module)
+    if isinstance(module, torch.jit.ScriptModule) and isinstance(name := getattr(module, "original_name", None), str):
+        return name
     if kind.__name__.startswith("Parametrized") and parametrize.is_parametrized(module):
         kind = kind.__bases__[0]
     return kind.__name__

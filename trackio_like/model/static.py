@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 from torch import nn
@@ -18,6 +19,8 @@ from trackio_like.model.kinds import kinds_of
 from trackio_like.model.modules import idle_params, modules_of, ties_of
 from trackio_like.model.moe import find_mixtures
 from trackio_like.model.tree import scan
+
+_VERSION: Final = torch.__version__.split("+")[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,11 +58,27 @@ def still_graph(model: nn.Module, name: str, *, is_folding: bool = True) -> Stil
             active=params.unique - idle.get(tree.root, 0),
         ),
         notes=_notes(modules),
-        torch=torch.__version__.split("+")[0],
+        torch=_VERSION,
     )  # fmt: skip
     ops, edges = certain_flows(folded, modules, mixtures)
     graph = ModelGraph(meta=meta, modules=tuple(modules), ops=ops, edges=edges, ties=tuple(ties_of(tree, folded)))
     return Still(folded=folded, graph=graph)
+
+
+def bare_graph(model: nn.Module, name: str, note: str) -> ModelGraph:
+    """A graph of the model alone, where what is in it cannot be read.
+
+    Args:
+        model: the model.
+        name: of the graph.
+        note: why.
+    """
+    kind = type(model).__name__
+    root = Module(path="", name="", class_name=kind, kind="other", parent=-1)
+    return ModelGraph(
+        meta=Meta(name=name, class_name=kind, fingerprint="", num_modules=1, notes=(note,), torch=_VERSION),
+        modules=(root,),
+    )
 
 
 def _notes(modules: list[Module]) -> tuple[str, ...]:
