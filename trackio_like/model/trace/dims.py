@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from trackio_like.model.graph import Port, TensorIO
@@ -33,7 +34,9 @@ def with_dims(
         kwargs: of the first pass.
         end_s: when to stop at the latest, in seconds of `time.monotonic()`.
     """
-    values, spec = tree_flatten((tuple(args), dict(kwargs)))
+    values, spec = tree_flatten((tuple(args), dict(kwargs)), is_leaf=lambda value: isinstance(value, PackedSequence))
+    if any(isinstance(value, PackedSequence) for value in values):
+        return trace  # the sizes of its batches are not free
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
     inputs = [Shape(sizes=tuple(t.shape), is_float=t.dtype.is_floating_point or t.dtype.is_complex) for t in tensors]
     # A second pass goes through one of the modules that went the same way in the first.

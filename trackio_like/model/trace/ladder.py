@@ -6,6 +6,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,8 +19,6 @@ from trackio_like.model.trace.dims import with_dims
 from trackio_like.model.trace.finish import finished
 from trackio_like.model.trace.records import Trace
 from trackio_like.model.trace.rungs import Pass, run_fake, run_meta, run_real
-
-_DIMS_SHARE = 2.0
 
 
 def trace_model(
@@ -67,10 +66,16 @@ def trace_model(
                 break
         if best is None:
             return Trace(rungs=tuple(rungs), is_partial=True, error=rungs[-1].error)
-        trace = finished(best, rungs, kv_bytes=_kv_bytes(model))
-        is_quick = best.mode == "meta" and not best.error
-        if names_dims and is_quick:
-            trace = with_dims(trace, best, model, args, kwargs, end_s=time.monotonic() + time_limit_s / _DIMS_SHARE)
+        try:
+            trace = finished(best, rungs, kv_bytes=_kv_bytes(model))
+        except Exception as error:  # noqa: BLE001  # a fault of ours must not end a training either
+            return Trace(rungs=tuple(rungs), is_partial=True, error=_one_line(error))
+        if names_dims and best.mode == "meta" and not best.error:
+            try:
+                end_s = time.monotonic() + time_limit_s / 2
+                trace = with_dims(trace, best, model, args, kwargs, end_s=end_s)
+            except Exception as error:  # noqa: BLE001  # sizes without names are worth having
+                trace = replace(trace, notes=(*trace.notes, f"Sizes have no names: {_one_line(error)}"))
     return trace
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._pytree import tree_map_only
+from torch.nn.utils.rnn import PackedSequence
+from torch.utils._pytree import tree_map
 
 from trackio_like.model.graph import TraceMode
 from trackio_like.model.trace.functions import Functions
@@ -126,16 +127,25 @@ def _run_shell(
 ) -> Pass:  # fmt: skip
     done = Pass(mode=mode, tracer=tracer)
     behind = Behind(model)
-    with shell_of(model, stand_in):
+    with shell_of(model, stand_in) as stand_ins:
+        tracer.take_parameters(stand_ins, are_ours=True)
         tracer.take_parameters([*model.parameters(), *model.buffers()])
         copies: dict[int, torch.Tensor] = {}
 
-        def copy(tensor: torch.Tensor) -> torch.Tensor:
-            if id(tensor) not in copies:
-                copies[id(tensor)] = stand_in(tensor.detach())
-            return copies[id(tensor)]
+        def copy(value: Any) -> Any:
+            if isinstance(value, PackedSequence):  # how long its sequences are stays on the CPU
+                others = (None if index is None else copy(index) for index in value[2:])
+                return PackedSequence(copy(value.data), value.batch_sizes, *others)
+            if not isinstance(value, torch.Tensor):
+                return value
+            if id(value) not in copies:
+                copies[id(value)] = stand_in(value.detach())
+            return copies[id(value)]
 
-        shell_args, shell_kwargs = tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
+        def is_packed(value: Any) -> bool:
+            return isinstance(value, PackedSequence)
+
+        shell_args, shell_kwargs = tree_map(copy, (tuple(args), dict(kwargs)), is_leaf=is_packed)
         with _watched(model, tracer):
             _call(done, model, shell_args, shell_kwargs)
         del shell_args, shell_kwargs

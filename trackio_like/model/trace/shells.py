@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ _LAZY_TABLES: Final = (
 
 
 @contextmanager
-def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[None]:
+def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[Sequence[torch.Tensor]]:
     """Lends a model's shell: in eval mode, no hooks that watch, stand-ins for all parameters and buffers.
 
     Its own parameters and buffers are out of reach meanwhile, so that nothing can happen to them. Afterwards the model,
@@ -32,6 +32,9 @@ def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[None]:
     Args:
         model: the model.
         stand_in: gives a tensor without numbers for a parameter or buffer; called once for each.
+
+    Yields:
+        All stand-ins.
     """
     attributes = Attributes(model)
     parts = list(model.modules())
@@ -48,11 +51,13 @@ def shell_of(model: nn.Module, stand_in: StandIn) -> Iterator[None]:
                 part.__dict__.pop("_compiled_call_impl", None)  # `compile()`: its own forward is what we want to see
                 for name in ("_parameters", "_buffers"):
                     table = part.__dict__.get(name)
-                    for key, tensor in (table or {}).items():
+                    if not isinstance(table, dict):
+                        continue  # a scripted module's are in its C++ half: they are met as they are used
+                    for key, tensor in table.items():
                         if tensor is not None:
                             found = known.get(id(tensor))
                             table[key] = known[id(tensor)] = stand_in(tensor) if found is None else found
-            yield
+            yield list(known.values())
     finally:
 
         def restore() -> None:

@@ -24,8 +24,8 @@ class Entry:
         self.is_data = is_data
         """Whether an input of the model is among what it was made from."""
         self.is_param = is_param
-        self.is_ours = True
-        """Whether it came up during the pass."""
+        self.is_ours = False
+        """Whether it came up during the pass, without numbers, so that nobody must keep it."""
         self.num_bytes = num_bytes
         """What counts as activation; 0 for parameters and inputs."""
         self.ref: Any = None
@@ -66,6 +66,7 @@ class Storages:
             return None
         num_bytes = storage.nbytes() if counts else 0
         entry = Entry(producer, is_data=is_data, is_param=is_param, num_bytes=num_bytes)
+        entry.is_ours = tensor.is_meta or hasattr(tensor, "fake_mode")
         reference = _Reference(storage, self._gone)
         reference.key = id(storage)
         entry.ref = reference
@@ -75,7 +76,7 @@ class Storages:
         return entry
 
     def ids(self) -> set[int]:
-        """The identities of all storages that came up during the pass and are alive."""
+        """The identities of all storages that came up during the pass, without numbers, and are alive."""
         return {key for key, entry in self._entries.items() if entry.is_ours}
 
     def add_foreign(self, tensor: Any, producer: int, *, is_data: bool) -> Entry | None:

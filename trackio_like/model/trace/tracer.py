@@ -24,6 +24,8 @@ _META: Final = torch.device("meta")
 class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types that are followed here
     """Writes onto a tape what happens while it is entered."""
 
+    supports_higher_order_operators = True
+
     def __init__(
         self,
         *,
@@ -67,11 +69,18 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         self._quiet = int(self.is_outline)
         self._end_s = end_s
 
-    def take_parameters(self, tensors: Iterable[torch.Tensor]) -> None:
-        """These are parameters and buffers: no data, whatever is computed from them alone."""
+    def take_parameters(self, tensors: Iterable[torch.Tensor], *, are_ours: bool = False) -> None:
+        """These are parameters and buffers: no data, whatever is computed from them alone.
+
+        Args:
+            tensors: the parameters and buffers.
+            are_ours: whether they are stand-ins, which are gone after the pass.
+        """
         for tensor in tensors:
             if self.storages.find(tensor) is None:
-                self.storages.add(tensor, CONSTANT, is_data=False, is_param=True, counts=False)
+                entry = self.storages.add(tensor, CONSTANT, is_data=False, is_param=True, counts=False)
+                if entry is not None and not are_ours:
+                    entry.is_ours = False
 
     def take_input(self, name: str, tensor: torch.Tensor) -> int:
         """This goes into the model; gives its operation's position."""

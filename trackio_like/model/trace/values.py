@@ -74,7 +74,9 @@ def named_tensors(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[
     if depth >= _MAX_DEPTH or value is None or isinstance(value, (str, bytes, int, float)):
         return
     items: Any = ()
-    if isinstance(value, Mapping):
+    if isinstance(value, torch.nn.utils.rnn.PackedSequence):
+        items = (("data", value.data),)  # the rest says how long its sequences are
+    elif isinstance(value, Mapping):
         items = value.items()
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
         items = zip(value._fields, value, strict=False)
@@ -82,8 +84,6 @@ def named_tensors(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[
         items = enumerate(value)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         items = [(each.name, getattr(value, each.name, None)) for each in dataclasses.fields(value)]
-    elif isinstance(value, torch.nn.utils.rnn.PackedSequence):
-        items = (("data", value.data),)
     for key, item in items:
         yield from named_tensors(item, f"{name}.{key}" if name else str(key), depth + 1)
 
