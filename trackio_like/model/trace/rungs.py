@@ -148,7 +148,7 @@ def _run_shell(
         shell_args, shell_kwargs = tree_map(copy, (tuple(args), dict(kwargs)), is_leaf=is_packed)
         with _watched(model, tracer):
             _call(done, model, shell_args, shell_kwargs)
-        del shell_args, shell_kwargs
+        del shell_args, shell_kwargs, stand_ins
         copies.clear()
     _take_out_leftovers(done, behind)
     return done
