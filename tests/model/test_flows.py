@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.model import zoo
@@ -140,6 +140,7 @@ def test_modules_stand_in_the_order_in_which_they_run():
     assert sorted(graph.modules[at].name for at in tie.modules) == ["embed", "head"]
 
 
+@settings(max_examples=20)  # each traces twice
 @given(st.lists(st.sampled_from([None, 4, 8]), min_size=1, max_size=7), st.sampled_from(["none", "relu", "add"]))
 def test_any_row_of_blocks_gives_a_sound_graph(windows, glue):
     row = [zoo.Residual(layer_idx=i, window=window) for i, window in enumerate(windows)]
