@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 import trackio_like as trackio
+from tests.browser.models import wait_for_model
 
 CHROMIUM = next(
     (
@@ -95,10 +97,12 @@ def wait_until_up(process, url):
 
 @pytest.fixture(scope="session")
 def board(tmp_path_factory):
-    """The dashboard of `fill.py`'s projects."""
+    """The dashboard of the projects of `fill.py` and `fill_nets.py`."""
     root = tmp_path_factory.mktemp("board")
     environment = {**os.environ, "TRACKIO_DIR": str(root), "TRACKIO_DAEMON": "off"}
-    subprocess.run([sys.executable, Path(__file__).with_name("fill.py")], env=environment, check=True, timeout=120)
+    scripts = [Path(__file__).with_name(name) for name in ("fill.py", "fill_nets.py")]
+    filling = [subprocess.Popen([sys.executable, script], env=environment) for script in scripts]
+    assert [process.wait(timeout=120) for process in filling] == [0, 0]
     with serve(root) as running:
         yield running
 
@@ -169,6 +173,19 @@ def open_view(page, board):
         if wait_for:
             page.wait_for_selector(wait_for)
             page.wait_for_selector(".tl-sidebar", state="attached")
+        return page
+
+    return show
+
+
+@pytest.fixture
+def open_net(open_view, page):
+    """Opens the tab with some of its settings."""
+
+    def show(name="language", *, theme="", **settings):
+        view = {"project": "nets", "tab": "model", "model": json.dumps({"name": name, **settings})}
+        open_view(wait_for=None, **view, **({"theme": theme} if theme else {}))
+        wait_for_model(page)
         return page
 
     return show
