@@ -211,7 +211,7 @@ def test_without_torch_it_says_what_to_install():
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
-def test_torchscript_is_read_but_never_traced():
+def test_torchscript_is_read_traced_and_still_works():
     model = torch.jit.script(zoo.mlp((4, 4, 2)))
     x = torch.randn(3, 4)
     before, expected = checksum(model), model(x)
@@ -219,7 +219,8 @@ def test_torchscript_is_read_but_never_traced():
     assert checksum(model) == before
     assert torch.equal(model(x), expected)
     assert [module.class_name for module in graph.modules] == ["Sequential", "Linear", "ReLU", "Linear"]
-    assert "TorchScript" in graph.meta.notes[-1]
+    assert [op.name for op in graph.ops] == ["input", "addmm", "relu", "addmm", "output"]
+    assert graph.meta.totals.flops == 2 * 2 * (16 + 8)
 
 
 def test_a_model_that_cannot_be_read_is_one_module_with_the_reason():

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import nn
 
 from trackio_like.model.combine import with_combines
@@ -71,11 +70,6 @@ def build_model_graph(
     inputs = given or _inputs(model, shapes)
     if isinstance(inputs, str):
         return _noted(still.graph, f"It was not traced: {inputs}")
-    if any(isinstance(part, torch.jit.ScriptModule) for part in model.modules()):
-        # Their weights lie beyond Python's reach: what stands in for them in a trace could not be taken back.
-        return _noted(
-            still.graph, "It was not traced: a part of it is TorchScript. Give the model that it was made from."
-        )
     return _traced(model, still, inputs, allow_forward=allow_forward, time_limit_s=time_limit_s)
 
 
