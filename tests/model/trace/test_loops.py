@@ -20,7 +20,7 @@ class Cells(nn.Module):
         return self.out(h)
 
 
-@pytest.mark.parametrize("length", [40, 400, 1200])
+@pytest.mark.parametrize("length", [40, 700])
 def test_a_loop_over_a_cell_is_one_turn_whatever_its_length(length):
     trace = trace_model(Cells(), (torch.zeros(2, length, 4),), max_ops=20_000)
     assert trace.error == ""

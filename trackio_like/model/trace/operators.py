@@ -50,7 +50,7 @@ _KINDS: Final[dict[OpKind, str]] = {
     "embed": "embedding embedding_bag _embedding_bag _embedding_bag_forward_only",
 }
 _KIND_OF: Final[dict[str, OpKind]] = {name: kind for kind, names in _KINDS.items() for name in names.split()}
-_IS_REDUCTION: Final = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+_RECURRENT: Final = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def kind_of(name: str) -> OpKind:
     found = _KIND_OF.get(name)
     if found is not None:
         return found
-    return "matmul" if name in MACS and name not in _IS_REDUCTION else "other"
+    return "matmul" if name in MACS and name not in _RECURRENT else "other"
 
 
 __all__ = ["Operator", "kind_of", "operator"]

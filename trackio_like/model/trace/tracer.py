@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from trackio_like.model.graph import OpKind
 from trackio_like.model.trace.assumed import ASSUMED, REFUSED, without_masks
 from trackio_like.model.trace.operators import Operator, kind_of, operator
+from trackio_like.model.trace.results import Results
 from trackio_like.model.trace.storages import CONSTANT, Entry, Storages
 from trackio_like.model.trace.tape import EndOfTraceError, Op, Source, Tape
 from trackio_like.model.trace.values import Shared, arguments_tensors, dtype_name, named_tensors, num_bytes, tensors_io
@@ -50,6 +51,7 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
         self.tape = Tape(max_ops)
         self.storages = Storages()
         self.shared = Shared()
+        self._results = Results()
         self.num_assumed = 0
         """Numbers that depend on data, and were assumed."""
         self.num_sizes_assumed = 0
@@ -259,7 +261,10 @@ class Tracer(TorchDispatchMode):  # type: ignore[misc]  # torch ships no types t
             args, num_masks = without_masks(args)
             self.num_sizes_assumed += num_masks if about.name == "index" else 0
         refused = REFUSED.get(about.name)
-        return func(*args, **kwargs) if refused is None else refused(args, kwargs)
+        if refused is not None:
+            return refused(args, kwargs)
+        makes_new = self.is_shell and not (about.is_view or about.written or about.written_names)
+        return self._results.give(func, args, kwargs) if makes_new else func(*args, **kwargs)
 
     # -- writing down --------------------------------------------------------------------------------------------------
 
