@@ -14,7 +14,8 @@ def model(page, expression):
 
 def wait_for_model(page, expression="true"):
     """Waits until nothing moves, and JavaScript over `m`, the Model tab, is true."""
-    page.wait_for_function(f"(() => {{ const m = TL.model; return Boolean({SETTLED} && ({expression})); }})()")
+    # A function, not an expression: the policy of a frozen copy evaluates no text.
+    page.wait_for_function(f"() => {{ const m = TL.model; return Boolean({SETTLED} && ({expression})); }}")
 
 
 def box(page, path):

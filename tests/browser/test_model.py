@@ -118,7 +118,7 @@ def test_operations_are_joints_all_of_them_or_none(open_net, page):
 def test_a_mixture_of_experts_has_routing_edges_with_its_choice_and_a_sum(open_net, page):
     open_net("mixture")
     assert [item for item in links(page) if item.endswith("routing")]
-    expect(page.locator(".tl-model-line text").first).to_have_text("top-2/4")
+    expect(page.locator(".tl-model-labels text").first).to_have_text("top-2/4")
     expect(page.locator('.tl-model-legend [data-edge="routing"]')).to_be_visible()
     page.mouse.click(*middle(page, ""))
     expect(fact(page, "Experts")).to_have_text("4, 2 for each token")

@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from playwright.sync_api import expect
+from torch import nn
 
 from tests.browser.fill import NASTY
 from tests.browser.models import LAYER, box, link_of, middle, model, open_paths, wait_for_model
@@ -194,6 +195,16 @@ def test_the_slider_goes_through_steps_and_keeps_what_is_open(open_net, page):
     wait_for_model(page, "m.root.dataset.step === '0'")
     assert len(open_paths(page)) == 4
     assert link_of(page)["step"] == 0
+
+
+def test_a_step_that_is_logged_while_one_looks_is_shown(open_net, page, log):
+    run = log.init(project="nets", name="gamma")
+    layer = nn.Linear(2, 3)
+    run.log_model(layer, name="growing", step=0)
+    open_net("growing")
+    assert model(page, "m.graph.modules[0].params.unique") == 9
+    run.log_model(nn.Sequential(layer, nn.Linear(3, 1)), name="growing", step=5)
+    wait_for_model(page, "m.root.dataset.step === '5' && m.graph.modules[0].params.unique === 13")
 
 
 def test_another_run_or_name_is_picked(open_net, page):

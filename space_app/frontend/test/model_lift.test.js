@@ -90,6 +90,22 @@ test("what runs between the modules of a list is drawn in the list, and nothing 
   for (const { from, to } of links) assert.ok(scene.byId.get(from).y < scene.byId.get(to).y, `${from} > ${to} leads up`);
 });
 
+test("lists whose modules take turns are not drawn, and nothing leads back", async () => {
+  const graph = graphOf(
+    [{ path: "" }, { path: "ups", calls: 0 }, { path: "ups.0" }, { path: "ups.1" }, { path: "decs", calls: 0 }, { path: "decs.0" }, { path: "decs.1" }],
+    [["x", "", "input"], ["up", "ups.0"], ["cat", "", "cat"], ["dec", "decs.0"], ["up", "ups.1"], ["cat", "", "cat"], ["dec", "decs.1"], ["y", "", "output"]],
+    [[0, 1], [1, 2], [0, 2, "skip"], [2, 3], [3, 4], [4, 5], [0, 5, "skip"], [5, 6], [6, 7]],
+  );
+  assert.deepEqual([...graph.spread].map((i) => graph.modules[i].path), ["ups", "decs"]);
+  const opening = new Opening(graph).begin();
+  assert.deepEqual(opening.visible().map((i) => graph.modules[i].path), ["", "ups.0", "ups.1", "decs.0", "decs.1"]);
+  assert.deepEqual(new Opening(graph).restore(opening.paths()).visible(), opening.visible());
+  assert.equal(graph.nameOf(2), "ups.0");
+  const { links, scene } = await drawn(graph, opening);
+  assert.deepEqual(scene.items.filter(({ what }) => what === "frame").map(({ id }) => id), ["m0"]);
+  for (const { from, to } of links) assert.ok(scene.byId.get(from).y < scene.byId.get(to).y, `${from} > ${to} leads up`);
+});
+
 test("circles are found, however long the chain", () => {
   assert.deepEqual(strong(new Map([[1, new Set([2])], [2, new Set([3, 4])], [3, new Set([1])], [4, new Set()]])).map((part) => part.sort()), [[1, 2, 3]]);
   const chain = new Map(Array.from({ length: 50_000 }, (_, i) => [i, new Set([i + 1])]));

@@ -29,6 +29,8 @@ test("the search ranks names before parts of paths, and finds one of a repeat", 
   assert.deepEqual(names("linear"), ["inp", "out", "layers.0.fc"]);
   assert.equal(names("layer")[0], "layers");
   assert.deepEqual(search(graph, "layers.7.norm")[0], { index: graph.byPath.get("layers.0.norm"), note: "stands for layers.7.norm" });
+  assert.deepEqual(search(graph, "7.n"), [{ index: graph.byPath.get("layers.0.norm"), note: "stands for layers.7.norm" }]);
+  assert.deepEqual(search(graph, "layers.12.norm"), []);
   assert.deepEqual(names("nothing"), []);
   assert.deepEqual(names("  "), []);
   assert.ok(search(graphOf([{ path: "" }, ...Array.from({ length: 30 }, (_, i) => ({ path: `l${i}` }))]), "l").length === 8);
@@ -47,6 +49,6 @@ test("areas of a map are shares, and fill it without a gap", () => {
 test("a map counts all of a repeat, and takes apart what is nearly all", () => {
   const graph = residual();
   assert.deepEqual(partsOf(graph, 0).map(({ label, amount }) => [label, amount]), [["layers", 1200], ["inp", 100], ["out", 50]]);
-  assert.deepEqual(partsOf(graph, 2).map(({ label, amount }) => [label, amount]), [["0.fc ×12", 960], ["0.norm ×12", 240]]);
+  assert.deepEqual(partsOf(graph, 2).map(({ label, amount }) => [label, amount]), [["fc ×12", 960], ["norm ×12", 240]]);
   assert.deepEqual(partsOf(graph, 1).map(({ index, amount }) => [index, amount]), [[-1, 100]]);
 });

@@ -51,7 +51,7 @@ export function colouring(graph, by, visible, { isDark, card, ramp }) {
       isStrong: true,
       of: (module) => {
         const share = Math.min(1, shadeOf(valueOf(module), largest));
-        return { strip: mix(card, ramp, 0.15 + 0.85 * share), fill: tint(share) };
+        return { strip: mix(card, ramp, 0.3 + 0.7 * share), fill: tint(share) };
       },
       legend: { title: by === "params" ? "Parameters, log" : "FLOPs, log", ramp: [tint(0), tint(0.08), tint(1)], from: "none", to: largest ? (by === "params" ? short(largest) : flops(largest)) : "none" },
     };

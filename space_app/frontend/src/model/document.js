@@ -1,6 +1,6 @@
 // A model graph as the page needs it: a document with its defaults filled in, its tree and its names. Pure.
 
-import { homesOf } from "./homes.js";
+import { homesOf, spreadOf } from "./homes.js";
 
 /** The newest format of documents that this page reads. */
 export const FORMAT = 2;
@@ -49,6 +49,7 @@ export class Graph {
     this.readOps(document);
     this.ties = list(document.ties).map((tie) => ({ modules: list(tie.modules).filter((i) => this.modules[i]), tensor: text(tie.tensor) }));
     this.homes = homesOf(this);
+    this.spread = spreadOf(this, this.homes);
     this.byPath = new Map(this.modules.map((module) => [module.path, module.index]).reverse());
   }
 
@@ -81,6 +82,26 @@ export class Graph {
     this.inputs = list(inputs).map(tensor);
     this.outputs = list(outputs).map(tensor);
     for (const port of [...this.inputs, ...this.outputs]) if (this.ops[port.op]) this.ops[port.op].port = port;
+  }
+
+  /** What is drawn in an open module: its children, and those of lists that are not drawn themselves. */
+  drawn(index) {
+    this.drawnCache ??= new Map();
+    if (!this.drawnCache.has(index)) this.drawnCache.set(index, this.modules[index].children.flatMap((child) => (this.spread.has(child) ? this.drawn(child) : [child])));
+    return this.drawnCache.get(index);
+  }
+
+  /** The module in which another one is drawn. */
+  around(index) {
+    let i = this.modules[index].parent;
+    while (this.spread.has(i)) i = this.modules[i].parent;
+    return i;
+  }
+
+  /** The name of a module where it is drawn: with that of its list where the list is not. */
+  nameOf(index) {
+    const { name, parent } = this.modules[index];
+    return this.spread.has(parent) ? `${this.nameOf(parent)}.${name}` : name;
   }
 
   get isTraced() {

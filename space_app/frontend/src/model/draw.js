@@ -6,7 +6,7 @@ import { setText } from "../dom.js";
 import { sentenceOf } from "./facts.js";
 import { visitOf } from "./ids.js";
 import { pathOf } from "./scene.js";
-import { lineShapes, shapesOf } from "./shapes.js";
+import { labelShapes, lineShapes, shapesOf } from "./shapes.js";
 
 const NS = "http://www.w3.org/2000/svg";
 
@@ -92,7 +92,9 @@ export class Drawing {
     });
     const order = (element) => ({ tensor: 0, residual: 1 })[element.line.kind] ?? 2;
     this.lineNodes = found.sort((a, b) => order(a) - order(b));
-    this.lines.replaceChildren(...this.lineNodes);
+    const labels = svg("g", { class: "tl-model-labels" });
+    labels.append(...built(scene.lines.flatMap((line) => labelShapes(line, look))));
+    this.lines.replaceChildren(...this.lineNodes, labels);
   }
 
   /** Which thing Tab leads to. */

@@ -34,6 +34,28 @@ function move(graph, parts, homes, inside) {
   }
 }
 
+/**
+ * Lists whose modules take turns with those of another list, as `for up, dec in zip(ups, decs)` has it. Drawn as two frames, edges
+ * would lead from one to the other and back; their modules are drawn side by side instead, as if there were no lists.
+ * @param {number[]} homes of `homesOf`; what is in such a list is put where the list is.
+ * @returns {Set<number>}
+ */
+export function spreadOf(graph, homes) {
+  const spread = new Set();
+  for (const module of graph.modules) {
+    if (module.children.filter((child) => isList(graph.modules[child])).length < 2) continue;
+    for (const part of circles(graph, module.index, homes, false)) {
+      const lists = part.filter((id) => id < 0).map((id) => -1 - id).filter((index) => isList(graph.modules[index]) && graph.modules[index].count === 1);
+      if (lists.length > 1) for (const index of lists) spread.add(index);
+    }
+  }
+  homes.forEach((home, op) => {
+    while (spread.has(home)) home = graph.modules[home].parent;
+    homes[op] = home;
+  });
+  return spread;
+}
+
 /** What follows the last module of a list, as the like of it follows the others: `x + block(x)` once more. */
 function moveLast(graph, container, homes, inside) {
   const into = new Map();

@@ -91,7 +91,7 @@ class Places {
       return;
     }
     this.containers.push(index);
-    const { children } = this.graph.modules[index];
+    const children = this.graph.drawn(index);
     const { list, before, after } = this.opening.shown(index);
     if (before + after > 0) {
       const from = children.indexOf(list[0]);
@@ -112,7 +112,7 @@ class Places {
   /** The open module in which something is drawn. */
   containerOf(id) {
     if (id[0] === "r") return refOf(id);
-    if (id[0] === "m") return this.graph.modules[refOf(id)].parent;
+    if (id[0] === "m") return this.graph.around(refOf(id));
     const op = this.graph.ops[refOf(id)];
     return op.kind === "input" || op.kind === "output" ? TOP : this.graph.homes[op.index];
   }
@@ -274,21 +274,31 @@ function routeOf(places, link) {
   return { out: a.slice(k), into: b.slice(k) };
 }
 
-/** Doors into each frame: sources that lead to the same things share one. */
+/** Doors into each frame: sources that lead to the same things, through the same doors further in, share one. */
 function doorsOf(routes, links) {
   const reached = new Map();
-  const key = (container, source) => `${container} ${source}`;
   routes.forEach(({ into }, i) => {
-    for (const { container, member } of into.slice(1)) {
+    into.forEach(({ container, member }, k) => {
+      if (k === 0) return;
+      if (!reached.has(container)) reached.set(container, new Map());
       for (const source of links[i].sources) {
-        const id = key(container, source);
-        if (!reached.has(id)) reached.set(id, new Set());
-        reached.get(id).add(member);
+        const ends = reached.get(container);
+        if (!ends.has(source)) ends.set(source, new Map());
+        ends.get(source).set(member, into[k + 1]?.container);
       }
-    }
+    });
   });
-  const names = new Map([...reached].map(([id, members]) => [id, `>${[...members].sort().join(" ")}`]));
-  return (container, source) => names.get(key(container, source));
+  const doors = new Map();
+  // A module stands after what is around it, so the innermost come first.
+  for (const container of [...reached.keys()].sort((x, y) => y - x)) {
+    const known = new Map();
+    for (const [source, ends] of reached.get(container)) {
+      const id = [...ends].map(([member, inner]) => `${member}${inner === undefined ? "" : doors.get(`${inner} ${source}`)}`).sort().join(" ");
+      if (!known.has(id)) known.set(id, `>${known.size}`);
+      doors.set(`${container} ${source}`, known.get(id));
+    }
+  }
+  return (container, source) => doors.get(`${container} ${source}`);
 }
 
 function layPieces(frames, { out, into }, link, index, doors) {

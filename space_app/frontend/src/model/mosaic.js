@@ -12,7 +12,7 @@ export function treemap(host, index) {
   const all = partsOf(host.graph, index);
   const parts = all.slice(0, MOST_PARTS);
   const rest = all.slice(MOST_PARTS).reduce((sum, part) => sum + part.amount, 0);
-  if (rest > 0) parts.push({ index: -1, label: `${count(all.length - MOST_PARTS)} more`, amount: rest });
+  if (rest > 0) parts.push({ index: -1, label: `${count(all.length - MOST_PARTS)} more`, path: `${count(all.length - MOST_PARTS)} more`, amount: rest });
   const total = all.reduce((sum, part) => sum + part.amount, 0);
   const root = h("div.tl-model-mosaic", { role: "group", "aria-label": "Parameters by module", style: { height: `${HEIGHT}px` } });
   const draw = () => {
@@ -30,7 +30,7 @@ export function treemap(host, index) {
 function cell(host, part, { x, y, width, height }, total) {
   const isPlace = part.index >= 0;
   const { strip, fill } = isPlace ? host.picture.colouring.of(host.graph.modules[part.index]) : { strip: host.look.muted, fill: host.look.card };
-  const text = `${part.label}: ${short(part.amount)} parameters, ${sharePercent(part.amount, total)}`;
+  const text = `${part.path}${part.times > 1 ? ` ×${count(part.times)}` : ""}: ${short(part.amount)} parameters, ${sharePercent(part.amount, total)}`;
   const style = { left: `${x}px`, top: `${y}px`, width: `${Math.max(1, width - 1.5)}px`, height: `${Math.max(1, height - 1.5)}px`, background: mix(fill, strip, 0.22), "border-color": strip };
   const words = width > 34 && height > 16 ? [h("b", {}, part.label), height > 30 && h("span", {}, short(part.amount))] : [];
   return isPlace

@@ -35,12 +35,12 @@ export class Opening {
 
   /** Whether a module shows what is in it; what is around it may still be closed. */
   isOpen(index) {
-    return index === TOP || this.open.has(index);
+    return index === TOP || this.open.has(index) || this.graph.spread.has(index);
   }
 
   /** Whether a module is to be seen itself: everything around it is open, and it is among the children shown. */
   isVisible(index) {
-    const { parent } = this.graph.modules[index];
+    const parent = this.graph.around(index);
     if (parent === TOP) return true;
     return this.isOpen(parent) && this.isVisible(parent) && this.shown(parent).list.includes(index);
   }
@@ -51,7 +51,7 @@ export class Opening {
    */
   shown(index) {
     if (index === TOP) return { list: [0], before: 0, after: 0 };
-    const { children } = this.graph.modules[index];
+    const children = this.graph.drawn(index);
     const most = this.narrow.has(index) ? FEW_CHILDREN : MOST_CHILDREN;
     if (children.length <= most) return { list: children, before: 0, after: 0 };
     const at = Math.max(0, children.indexOf(this.anchors.get(index) ?? children[0]));
@@ -86,12 +86,12 @@ export class Opening {
    * @returns {Change}
    */
   reveal(index, isItself = true) {
-    const chain = this.graph.chain(index);
+    const chain = this.graph.chain(index).filter((i) => !this.graph.spread.has(i));
     const wanted = (isItself ? chain : chain.slice(0, -1)).filter((i) => this.isContainer(i));
     const opened = wanted.filter((i) => !this.open.has(i));
     for (const i of wanted) this.mark(i);
     for (let i = 1; i < chain.length; i++) {
-      const { children } = this.graph.modules[chain[i - 1]];
+      const children = this.graph.drawn(chain[i - 1]);
       if (children.length > FEW_CHILDREN && !this.shown(chain[i - 1]).list.includes(chain[i])) this.anchors.set(chain[i - 1], chain[i]);
     }
     return { opened, closed: this.fit(new Set(chain), chain), left: 0 };
@@ -100,7 +100,7 @@ export class Opening {
   /** Shows the children before or after those that are shown. */
   turn(index, isForward) {
     const { list } = this.shown(index);
-    const { children } = this.graph.modules[index];
+    const children = this.graph.drawn(index);
     const at = children.indexOf(isForward ? list.at(-1) : list[0]) + (isForward ? 1 : -1) * Math.ceil(list.length / 2);
     this.anchors.set(index, children[Math.min(children.length - 1, Math.max(0, at))]);
     return { opened: [], closed: this.fit(new Set(this.graph.chain(index)), this.graph.chain(index)), left: 0 };
@@ -117,7 +117,7 @@ export class Opening {
     // Only what is around the wanted one is open now; its many siblings step back.
     for (const i of chain) {
       if (this.numVisible <= this.most) break;
-      this.anchors.set(i, chain[chain.indexOf(i) + 1] ?? this.graph.modules[i].children[0]);
+      this.anchors.set(i, chain[chain.indexOf(i) + 1] ?? this.graph.drawn(i)[0]);
       this.narrow.add(i);
     }
     return closed;
@@ -180,9 +180,12 @@ export class Opening {
     for (let isNews = true; isNews;) {
       isNews = false;
       const closed = this.visible().filter((i) => this.isContainer(i) && !this.isOpen(i));
-      closed.sort((a, b) => this.graph.modules[a].depth - this.graph.modules[b].depth || this.graph.modules[a].children.length - this.graph.modules[b].children.length);
+      // The outermost first; of them those that only hold modules, then the smallest.
+      const isCalled = (i) => Number(this.graph.modules[i].calls > 0);
+      closed.sort((a, b) => this.graph.modules[a].depth - this.graph.modules[b].depth || isCalled(a) - isCalled(b) || this.graph.drawn(a).length - this.graph.drawn(b).length);
       for (const i of closed) {
-        const { depth, children, count } = this.graph.modules[i];
+        const { depth, count } = this.graph.modules[i];
+        const children = this.graph.drawn(i);
         const isShell = children.length === 1 && count === 1;
         if (num + children.length > AT_FIRST || (depth >= DEPTH_AT_FIRST && !isShell) || (depth > 1 && count > 1)) continue;
         this.mark(i);
@@ -197,7 +200,7 @@ export class Opening {
   /** The innermost open modules as a link holds them, the most recently opened last. */
   paths() {
     const around = new Set([...this.open.keys()].flatMap((i) => this.graph.chain(i).slice(0, -1)));
-    const inner = [...this.open.keys()].filter((i) => !around.has(i) && this.graph.chain(i).every((each) => this.open.has(each)));
+    const inner = [...this.open.keys()].filter((i) => !around.has(i) && this.graph.chain(i).every((each) => this.isOpen(each)));
     return inner.slice(-MOST_IN_LINK).map((i) => this.graph.modules[i].path);
   }
 

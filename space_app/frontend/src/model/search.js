@@ -1,5 +1,7 @@
 // Finding modules by path, name or class. Pure.
 
+import { covers } from "./document.js";
+
 export const MOST_HITS = 8;
 
 /**
@@ -24,6 +26,42 @@ export function rank(module, query) {
   return 0;
 }
 
+/** The parts of a module's path, each with the other names that it stands for. */
+function partsOf(graph, index) {
+  const parts = graph.modules[index].path.split(".").map((text) => ({ text, stands: () => false }));
+  for (const i of graph.chain(index)) {
+    const { path, repeat, isGroup, count } = graph.modules[i];
+    const at = path.split(".").length - 1;
+    const range = isGroup && /\[(\d+):\d+\]$/.exec(path);
+    if (range) {
+      // A group spans what is in it, again and again.
+      const own = Number(parts[at]?.text);
+      const period = repeat?.period ?? 1;
+      if (parts[at]) parts[at].stands = (text) => /^\d+$/.test(text) && Number(text) >= own && (Number(text) - own) % period === 0 && Number(text) < own + period * count;
+    } else if (repeat && parts[at]) parts[at].stands = (text) => covers(graph.modules[i], text);
+  }
+  return parts;
+}
+
+/**
+ * Whether a part of a path leads to a module, through any of a repeat: "layers.17.mlp", also "layers.17.m".
+ * @returns {{path: string, isWhole: boolean} | null} the path of the real model that is meant.
+ */
+function meant(graph, index, words) {
+  const parts = partsOf(graph, index);
+  for (let from = 0; from + words.length <= parts.length; from++) {
+    const isEnd = from + words.length === parts.length;
+    const fits = words.every((word, i) => {
+      const { text, stands } = parts[from + i];
+      return text.toLowerCase() === word || stands(word) || (isEnd && i === words.length - 1 && i > 0 && text.toLowerCase().startsWith(word));
+    });
+    if (!fits || !isEnd) continue;
+    const named = parts.map(({ text, stands }, i) => (i >= from && stands(words[i - from]) ? words[i - from] : text));
+    return { path: named.join("."), isWhole: parts.at(-1).text.toLowerCase() === words.at(-1) || parts.at(-1).stands(words.at(-1)) };
+  }
+  return null;
+}
+
 /**
  * @param {import("./document.js").Graph} graph
  * @param {string} text
@@ -32,17 +70,15 @@ export function rank(module, query) {
 export function search(graph, text) {
   const query = text.trim().toLowerCase();
   if (!query) return [];
+  const words = query.split(".");
   const found = [];
   for (const module of graph.modules) {
-    const score = rank(module, query);
+    const through = /\d/.test(query) ? meant(graph, module.index, words) : null;
+    const isOther = through !== null && through.path !== module.path;
+    const score = Math.max(rank(module, query), through ? (through.isWhole ? 85 : 55) : 0);
     // Of equally good ones: what is further out, then what stands first.
-    if (score > 0) found.push({ index: module.index, score: score - Math.min(9, module.depth) / 10, note: "" });
+    if (score > 0) found.push({ index: module.index, score: score - Math.min(9, module.depth) / 10, note: isOther ? `stands for ${through.path}` : "" });
   }
   found.sort((a, b) => b.score - a.score || a.index - b.index);
-  const exact = /\d/.test(query) ? graph.resolve(text.trim()) : -1;
-  if (exact >= 0 && graph.modules[exact].path !== text.trim()) {
-    const others = found.filter(({ index }) => index !== exact);
-    return [{ index: exact, note: `stands for ${text.trim()}` }, ...others].slice(0, MOST_HITS).map(({ index, note }) => ({ index, note }));
-  }
   return found.slice(0, MOST_HITS).map(({ index, note }) => ({ index, note }));
 }

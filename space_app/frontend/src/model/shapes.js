@@ -147,7 +147,7 @@ function restShapes({ index, isAfter, width, height }, { graph, rests }, look) {
   ];
 }
 
-/** Shapes of a line: itself, its head, and what is written on it. */
+/** Shapes of a line: itself and its head. */
 export function lineShapes(line, look) {
   const { light, dark, dash } = EDGES[line.kind] ?? EDGES.tensor;
   const colour = look.isDark ? dark : light;
@@ -165,11 +165,14 @@ export function lineShapes(line, look) {
     found.push(shape("path", { d: `M${r(x)} ${r(y)}L${r(bx - uy * size * 0.62)} ${r(by + ux * size * 0.62)}L${r(bx + uy * size * 0.62)} ${r(by - ux * size * 0.62)}z`, fill: colour }));
   }
   found.unshift(shape("path", { d: pathOf(drawn), fill: "none", stroke: colour, "stroke-width": r(width), "stroke-dasharray": dash.length ? dash.join(" ") : null, "stroke-linejoin": "round" }));
-  if (line.label) {
-    const at = middleOf(points);
-    found.push(write(line.label, at.x, at.y + 3.5, FONT.small, colour, { "text-anchor": "middle", "font-weight": 600, stroke: look.card, "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" }));
-  }
   return found;
+}
+
+/** What is written on a line: over all lines. */
+export function labelShapes(line, look) {
+  const { light, dark } = EDGES[line.kind] ?? EDGES.tensor;
+  const at = middleOf(line.points);
+  return line.label ? [write(line.label, at.x, at.y + 3.5, FONT.small, look.isDark ? dark : light, { "text-anchor": "middle", "font-weight": 600, stroke: look.card, "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" })] : [];
 }
 
 const r = (value) => Math.round(value * 10) / 10;

@@ -25,7 +25,7 @@ export function fitted(text, width, measure, size, weight = 400) {
 /** What is written on a module's box: its name, its class, its facts, and badges. */
 export function boxTexts(graph, index, visit = 0) {
   const module = graph.modules[index];
-  const name = module.name || graph.titleOf(index);
+  const name = graph.nameOf(index) || graph.titleOf(index);
   const cls = module.isGroup ? `group of ${module.repeat?.period ?? module.children.length}` : module.sameAs ? `= ${module.sameAs}` : module.cls;
   const names = index === 0 ? [module.cls && name !== module.cls ? module.cls : ""] : [cls];
   return { name, cls: names[0], facts: factsLine(module), times: visit ? `call ${visit + 1}` : module.count > 1 ? `×${module.count}` : "" };

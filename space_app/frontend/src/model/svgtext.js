@@ -1,7 +1,7 @@
 // The picture as an SVG file: the very shapes that the page shows, with its title. Pure.
 
 import { EDGES } from "./colouring.js";
-import { lineShapes, shapesOf } from "./shapes.js";
+import { labelShapes, lineShapes, shapesOf } from "./shapes.js";
 
 const MARGIN = 24;
 const HEAD = 34;
@@ -31,6 +31,7 @@ export function svgOf(scene, picture, look, { title, family }) {
     `<g transform="translate(${short((width - scene.width) / 2)} ${MARGIN + HEAD - 10})">`,
     ...scene.items.map((item) => at(item.x, item.y, shapesOf(item, picture, look))),
     ...scene.lines.map((line) => lineShapes(line, look).map(written).join("")),
+    ...scene.lines.map((line) => labelShapes(line, look).map(written).join("")),
     "</g>",
     ...kinds.map((kind, i) => {
       const { name, light, dark, dash } = EDGES[kind];

@@ -46,16 +46,15 @@ const MOST_OF_IT = 0.9;
 /**
  * Parts of a module by parameters: its children with all their repeats, and what it has itself. A part that is nearly all of it
  * is taken apart once more.
- * @returns {{index: number, label: string, amount: number}[]} the largest first; index -1 is the module's own.
+ * @returns {{index: number, label: string, path: string, amount: number}[]} the largest first; index -1 is what a module has itself.
  */
 export function partsOf(graph, index) {
-  const base = graph.modules[index].path;
-  let parts = childrenOf(graph, index, base, 1);
+  let parts = childrenOf(graph, index, 1);
   const total = parts.reduce((sum, part) => sum + part.amount, 0);
   for (;;) {
     const [first, ...others] = parts;
     if (!first || first.index < 0 || first.amount < MOST_OF_IT * total) return parts;
-    const inner = childrenOf(graph, first.index, base, first.times, true);
+    const inner = childrenOf(graph, first.index, first.times);
     if (inner.length === 0 || (inner.length === 1 && inner[0].index < 0)) return parts;
     parts = [...inner, ...others].sort(bySize);
   }
@@ -63,14 +62,13 @@ export function partsOf(graph, index) {
 
 const bySize = (a, b) => b.amount - a.amount || a.index - b.index;
 
-function childrenOf(graph, index, base, times, isDeep = false) {
+function childrenOf(graph, index, times) {
   const module = graph.modules[index];
-  const nameOf = ({ name, path }) => (isDeep ? path.slice(base ? base.length + 1 : 0) : name);
   const parts = module.children.map((i) => {
     const child = graph.modules[i];
     const num = times * child.count;
-    return { index: i, label: `${nameOf(child)}${num > 1 ? ` ×${num}` : ""}`, amount: child.sameAs ? 0 : child.params.unique * num, times: num };
+    return { index: i, label: `${child.name}${num > 1 ? ` ×${num}` : ""}`, path: child.path, amount: child.sameAs ? 0 : child.params.unique * num, times: num };
   });
-  parts.push({ index: -1, label: isDeep ? `${nameOf(module)}, own` : "own", amount: module.params.own * times, times });
+  parts.push({ index: -1, label: "own", path: `${graph.titleOf(index)} itself`, amount: module.params.own * times, times });
   return parts.filter(({ amount }) => amount > 0).sort(bySize);
 }

@@ -327,9 +327,11 @@ export class ModelView {
     const isThere = this.opening.isVisible(index);
     const change = isThere ? null : this.opening.reveal(index, false);
     this.select(idOf(index));
+    // A list that is not drawn itself is where its modules are.
+    const place = this.graph.spread.has(index) ? this.graph.drawn(index)[0] : index;
     const arrive = () => {
-      this.stage.flyTo(idOf(index));
-      if (takesFocus) this.stage.drawing.nodes.get(idOf(index))?.element.focus({ preventScroll: true });
+      this.stage.flyTo(idOf(place));
+      if (takesFocus) this.stage.drawing.nodes.get(idOf(place))?.element.focus({ preventScroll: true });
     };
     if (change) void this.opened(change, null, `${this.nameOf(index)} is shown.`).then(arrive);
     else arrive();
