@@ -36,7 +36,7 @@ class LandscapeRun(ObjectRun):
         x_range: Sequence[float] | None = None,
         y_range: Sequence[float] | None = None,
         directions: Any = "random",
-        checkpoints: Sequence[Any] | None = None,
+        checkpoints: Sequence[Any] | Mapping[str, Any] | None = None,
         params: Literal["trainable", "all"] = "trainable",
         bn: Literal["eval", "recalibrate"] = "eval",
         tolerance: float = 0.01,
@@ -72,7 +72,7 @@ class LandscapeRun(ObjectRun):
             x_range: first and last x; (-1, 1) where None, (-0.5, 1.5) towards `model_b`.
             y_range: first and last y.
             directions: `random`, `hessian`, `trajectory`, or a pair of your own.
-            checkpoints: what training went through, for `trajectory` and to be drawn.
+            checkpoints: what training went through, for `trajectory` and to be drawn; a dict gives them names.
             params: which parameters are moved.
             bn: what batch norm does.
             tolerance: error of interpolated points, as a share of the surface's range.

@@ -3,7 +3,7 @@
 import itertools
 
 import torch
-from fill import NASTY
+from fill import NASTY  # type: ignore[import-not-found]  # beside this script
 from torch import nn
 from torch.nn import functional
 

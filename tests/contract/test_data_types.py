@@ -54,9 +54,7 @@ def test_a_data_type_has_a_view(data_type) -> None:
 def test_a_data_type_is_explained(data_type) -> None:
     page = REPOSITORY / "docs" / data_type.page
     assert page.is_file(), f"Write docs/{data_type.page}"
-    assert data_type.name in page.read_text(), (
-        f"Name {data_type.name} in docs/{data_type.page}"
-    )
+    assert data_type.name in page.read_text(), f"Name {data_type.name} in docs/{data_type.page}"
 
 
 @every_type

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, get_args
 
@@ -45,7 +45,7 @@ class Options:
     """x leads to this model, state dict or file."""
     directions: Any = "random"
     """`random`, `hessian`, `trajectory`, or a pair of directions of your own."""
-    checkpoints: Sequence[Any] | None = None
+    checkpoints: Sequence[Any] | Mapping[str, Any] | None = None
     """Models, state dicts or files that training went through, for `trajectory` and to be drawn."""
     seed: int = 0
     params: Params = "trainable"
