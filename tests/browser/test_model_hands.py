@@ -252,12 +252,14 @@ def test_a_link_shows_what_its_sender_saw(open_net, page, new_page, board):
     page.mouse.dblclick(*middle(page, LAYER))
     wait_for_model(page, "m.opening.isOpen(3)")
     page.mouse.click(*middle(page, LAYER + ".norm"))
-    page.wait_for_function("location.search.includes('norm')")
+    page.wait_for_function("location.search.includes('norm') && location.search.includes('camera')")
     other = new_page()
     other.goto(page.url)
     wait_for_model(other)
     assert open_paths(other) == open_paths(page)
     assert chosen(other) == LAYER + ".norm"
+    for mine, others in zip(middle(page, LAYER), middle(other, LAYER), strict=True):
+        assert abs(mine - others) < 3
     expect(other.locator(".tl-model-legend")).to_contain_text("Parameters, log")
 
 

@@ -65,6 +65,6 @@ test("colours of sizes grow with their logarithm, and words have colours of thei
 test("a link holds what differs from the usual, and what is no setting is the usual", () => {
   assert.deepEqual(changed({}, { name: "net", by: "flops", joints: "main", open: ["a"] }), { name: "net", by: "flops", open: ["a"] });
   assert.deepEqual(changed({ open: ["a"], at: "" }, { open: null }), { at: "" });
-  const usual = settingsOf({ by: 7, open: "a", at: 3, compare: "yes" });
-  assert.deepEqual([usual.by, usual.open, usual.at, usual.compare], ["kind", null, null, false]);
+  const usual = settingsOf({ by: 7, open: "a", at: 3, compare: "yes", camera: [1, "a", 2] });
+  assert.deepEqual([usual.by, usual.open, usual.at, usual.compare, usual.camera], ["kind", null, null, false, null]);
 });

@@ -63,6 +63,10 @@ export function between(a, b, share, view) {
   return { x: ax + (bx - ax) * t - view.width / 2 / k, y: ay + (by - ay) * t - view.height / 2 / k, k };
 }
 
-/** As a link has it. */
-export const pack = ({ x, y, k }) => [Math.round(x), Math.round(y), Number(k.toPrecision(3))];
-export const unpack = (raw) => (Array.isArray(raw) && raw.length === 3 && raw.every(Number.isFinite) ? { x: raw[0], y: raw[1], k: clamp(raw[2]) } : null);
+/** As a link has it: the point in the middle, so that it is there in a window of any size. */
+export const pack = ({ x, y, k }, view) => [Math.round(x + view.width / 2 / k), Math.round(y + view.height / 2 / k), Number(k.toPrecision(3))];
+
+export function unpack(raw, view) {
+  const k = clamp(raw[2]);
+  return { x: raw[0] - view.width / 2 / k, y: raw[1] - view.height / 2 / k, k };
+}

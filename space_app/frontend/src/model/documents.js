@@ -4,6 +4,7 @@ import { TL } from "../core.js";
 import { Graph } from "./document.js";
 
 const MOST_KEPT = 12;
+const RETRY_MS = 4000;
 
 export class Documents {
   /** @param {() => void} onChange told after each that came, or did not. */
@@ -34,11 +35,18 @@ export class Documents {
       entry = { problem: error instanceof SyntaxError ? "its file is damaged." : error.message };
     }
     this.known.set(frame.id, entry);
-    if (entry.problem) setTimeout(() => this.known.get(frame.id) === entry && this.known.delete(frame.id), 4000);
+    if (entry.problem) setTimeout(() => this.forget(frame, entry), RETRY_MS);
     for (const id of this.known.keys()) {
       if (this.known.size <= MOST_KEPT) break;
       this.known.delete(id);
     }
+    this.onChange();
+  }
+
+  /** A file may still come: it is asked for again. */
+  forget(frame, entry) {
+    if (this.known.get(frame.id) !== entry) return;
+    this.known.delete(frame.id);
     this.onChange();
   }
 }

@@ -16,6 +16,8 @@ const FIELDS = {
   open: paths,
   /** Null is nothing; "" is the model itself. */
   at: (raw) => (typeof raw === "string" ? raw : null),
+  /** Null is where the picture begins. */
+  camera: (raw) => (Array.isArray(raw) && raw.length === 3 && raw.every(Number.isFinite) ? raw : null),
   by: choice(...COLOURINGS.map(([name]) => name)), joints: choice(...JOINTS),
 };
 

@@ -28,7 +28,7 @@ export function boxTexts(graph, index, visit = 0) {
   const name = graph.nameOf(index) || graph.titleOf(index);
   const cls = module.isGroup ? `group of ${module.repeat?.period ?? module.children.length}` : module.sameAs ? `= ${module.sameAs}` : module.cls;
   const names = index === 0 ? [module.cls && name !== module.cls ? module.cls : ""] : [cls];
-  return { name, cls: names[0], facts: factsLine(module), times: visit ? `call ${visit + 1}` : module.count > 1 ? `×${module.count}` : "" };
+  return { name, cls: names[0], facts: factsLine(module), times: visit ? `call ${visit + 1}` : module.count > 1 ? `×${module.count}` : module.children.length && module.calls > 1 ? `${module.calls} calls` : "" };
 }
 
 export class Sizes {

@@ -2,7 +2,7 @@
 
 import { button, h, setText } from "../dom.js";
 import { EDGES } from "./colouring.js";
-import { begin, between, fit, flyTo, isWhole, nudge, pan, seenAt, zoomAt } from "./camera.js";
+import { begin, between, fit, flyTo, isWhole, nudge, pack, pan, seenAt, unpack, zoomAt } from "./camera.js";
 import { Drawing } from "./draw.js";
 import { bytes, count, shapeText } from "./facts.js";
 import { refOf } from "./ids.js";
@@ -11,6 +11,7 @@ import { listen } from "./pointer.js";
 import { following } from "./walking.js";
 
 const FLIGHT_MS = 350;
+const REST_MS = 400;
 const STEP = 1.3;
 
 export const isCalm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -84,6 +85,10 @@ export class Stage {
     // Where everything is seen, there is nothing to be told.
     this.minimap.root.hidden = isWhole(camera, this.scene, this.view);
     this.minimap.look(camera, this.view);
+    clearTimeout(this.resting);
+    // The beginning is no choice of the reader's.
+    const isHome = camera === this.homeCamera;
+    this.resting = setTimeout(() => this.view.width && this.host.changeCamera(isHome ? null : pack(camera, this.view)), REST_MS);
   }
 
   /** Moves there in a moment; at once where the reader wants no motion. */
@@ -107,7 +112,14 @@ export class Stage {
 
   /** All of it where it can be read then, else its beginning. */
   home(isFlight = false) {
-    if (this.scene && this.view.width) this[isFlight ? "fly" : "move"](begin(this.scene, this.view));
+    if (!this.scene || !this.view.width) return;
+    this.homeCamera = begin(this.scene, this.view);
+    this[isFlight ? "fly" : "move"](this.homeCamera);
+  }
+
+  /** Looks where a link does. */
+  lookAt(camera) {
+    if (this.view.width) this.move(unpack(camera, this.view));
   }
 
   fit() {

@@ -33,7 +33,7 @@ export class ModelView {
   constructor(element) {
     Object.assign(this, { series: [], graph: null, frame: null, opening: null, selected: null, diff: null, scene: null, picture: null, marks: null, drawNumber: 0 });
     this.layout = new Layout(new Engine());
-    this.documents = new Documents(() => this.update());
+    this.documents = new Documents(() => this.isSeen && this.update());
     this.controls = new Controls(this);
     this.search = new SearchBox(this);
     this.stage = new Stage(this);
@@ -52,7 +52,7 @@ export class ModelView {
     TL.on("state", (names) => this.stateChanged(names));
     TL.on("theme", () => this.themeChanged());
     document.addEventListener("keydown", (event) => this.key(event));
-    new IntersectionObserver(() => this.isSeen && this.refresh(false)).observe(this.root);
+    new IntersectionObserver(() => this.isSeen && this.seen()).observe(this.root);
     this.refresh(true);
   }
 
@@ -86,7 +86,7 @@ export class ModelView {
     }
     if (names.has("project")) {
       Object.assign(this, { series: [], isLoaded: false, graph: null, frame: null });
-      this.change({ run: "", name: "", step: null, run2: "", name2: "", step2: null, compare: false, open: null, at: null });
+      this.change({ run: "", name: "", step: null, run2: "", name2: "", step2: null, compare: false, open: null, at: null, camera: null });
     }
     if (names.has("project") || names.has("runs") || names.has("tab")) this.refresh(true);
   }
@@ -97,6 +97,11 @@ export class ModelView {
     if (!this.isStale || !this.isSeen || !TL.store?.isLoaded || this.timer) return;
     const wait = this.askedFor === this.question() ? Math.max(0, this.askedAt + REFRESH_MS - performance.now()) : 0;
     this.timer = setTimeout(() => void this.ask(), wait);
+  }
+
+  seen() {
+    this.refresh(false);
+    if (this.isLoaded) this.update();
   }
 
   question() {
@@ -120,6 +125,7 @@ export class ModelView {
     } catch (error) {
       this.problem = `The model graphs cannot be listed: ${error.message}`;
       this.isLoaded = true;
+      this.isStale = true;
     }
     this.timer = null;
     this.update();
@@ -134,7 +140,11 @@ export class ModelView {
 
   choose(side, id) {
     const [run, name] = JSON.parse(id);
-    this.change({ [SIDES[side].run]: run, [SIDES[side].name]: name, [SIDES[side].step]: null, ...(side === "a" ? { open: null, at: null } : {}) });
+    this.change({ [SIDES[side].run]: run, [SIDES[side].name]: name, [SIDES[side].step]: null, ...(side === "a" ? { open: null, at: null, camera: null } : {}) });
+  }
+
+  changeCamera(camera) {
+    if (this.graph && JSON.stringify(camera) !== JSON.stringify(this.settings.camera)) this.change({ camera });
   }
 
   changeStep(side, step) {
@@ -153,7 +163,7 @@ export class ModelView {
   swap() {
     const { run, name, step, run2, name2, step2 } = this.settings;
     const first = this.chosen("a");
-    this.change({ run: run2, name: name2, step: step2, run2: run || first.run, name2: name || first.name, step2: step, open: null, at: null });
+    this.change({ run: run2, name: name2, step: step2, run2: run || first.run, name2: name || first.name, step2: step, open: null, at: null, camera: null });
   }
 
   // -- which graph is shown -----------------------------------------------------------------------------------------
@@ -199,7 +209,7 @@ export class ModelView {
       this.selected = at >= 0 ? idOf(at) : null;
       if (!isSameModel) {
         this.stage.camera = null;
-        this.isArriving = at > 0;
+        this.isArriving = at > 0 || this.settings.camera !== null;
       }
     }
     if (isOther || versus !== this.versus) {
@@ -239,13 +249,19 @@ export class ModelView {
     this.crowded = crowded;
     this.stage.say("");
     this.stage.show(this.scene, this.picture, this.look, anchor);
-    if (this.isArriving) this.stage.flyTo(this.selected, true);
-    this.isArriving = false;
+    if (this.isArriving) this.arrive();
     setText(this.num, `${count(visible.length)} of ${plural(graph.modules.length, "module")}`);
     this.side.draw();
     this.crumbs.draw();
     Object.assign(this.root.dataset, { ready: "1", draws: String(number), visible: String(visible.length), step: String(this.frame.step), mode: graph.meta.mode });
     performance.measure("model-layout", { start: started });
+  }
+
+  /** Looks at what a link shows. */
+  arrive() {
+    this.isArriving = false;
+    if (this.settings.camera) this.stage.lookAt(this.settings.camera);
+    else this.stage.flyTo(this.selected, true);
   }
 
   themeChanged() {
