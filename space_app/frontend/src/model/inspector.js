@@ -79,6 +79,8 @@ function notesOf(host, module) {
 }
 
 function changesOf(host, module) {
+  // Nothing is chosen: the list above says it already.
+  if (!host.selected) return null;
   const entry = host.diff?.entries.find((item) => item.after === module.index && item.status === "changed");
   const mark = host.diff?.after.get(module.index);
   if (!mark || (!entry && mark !== "added")) return null;
