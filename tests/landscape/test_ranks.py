@@ -218,7 +218,8 @@ def test_a_rank_goes_on_alone_where_the_one_that_leads_fails(alone, init_method)
 
 
 def test_all_have_what_was_measured_when_the_time_is_up(init_method):
-    found = ranks(lambda _: evaluated(n=201, time_limit_s=2), init_method=init_method)
+    slow = {"loader": batches() * 20, "nbatches": 40}
+    found = ranks(lambda _: evaluated(n=201, time_limit_s=2, **slow), init_method=init_method)
     assert [result.meta["is_complete"] for result in found] == [False, False]
     assert "time limit" in found[1].meta["stopped"]
     assert found[0].is_measured_RC.any()

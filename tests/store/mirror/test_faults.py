@@ -209,7 +209,7 @@ def test_a_purge_at_the_source_makes_the_run_vanish(hub, bucket, mirror, run):
         assert len(api.runs("p")) == 1
         bucket.delete(*run.shard_paths(), *run.shard_paths("events"))
         until(lambda: api.projects() == [])
-    assert not (copy.folder / "p").exists()
+    until(lambda: not (copy.folder / "p").exists())
 
 
 def test_a_disk_that_refuses_is_said_and_got_over(hub, bucket, mirror, run, tmp_path):
