@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from trackio_like.query.drawn import DrawnSeries, joined, whole_series
 from trackio_like.query.fold import UNKNOWN
-from trackio_like.query.graphs import LoggedGraph, read_graphs
 from trackio_like.query.history import read_history
-from trackio_like.query.landscapes import LoggedLandscape, read_landscapes
+from trackio_like.query.logged_files import LoggedGraph, LoggedLandscape, read_graphs, read_landscapes
 from trackio_like.query.objects import LoggedObject, read_objects
 from trackio_like.query.panels import MAX_BUCKETS, PanelQuery, curves
 from trackio_like.query.records import Alert, Attempt, Definition, Event, RunDescription
