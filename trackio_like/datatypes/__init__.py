@@ -30,7 +30,7 @@ LOSS_LANDSCAPE: Final = DataType(
     name="loss_landscape", package="landscape", extension="parquet", tab="landscape", page="loss_landscapes.md"
 )
 MODEL_GRAPH: Final = DataType(
-    name="model_graph", package="model_graph", extension="json", tab="model", page="dashboard.md"
+    name="model_graph", package="model_graph", extension="json", tab="model", page="model_graphs.md"
 )
 DATA_TYPES: Final[tuple[DataType, ...]] = (LOSS_LANDSCAPE, MODEL_GRAPH)
 
