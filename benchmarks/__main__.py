@@ -24,6 +24,7 @@ NAMES = (
     "landscape",
     "landscape_ranks",
     "model_graph",
+    "model_page",
 )
 
 
